@@ -1,0 +1,3 @@
+"""Train linear models without paying for everything."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,97 @@
+"""The architecture on one page: what passes between designs, learners, sources and ledgers.
+
+    learner.ask()  ──►  Query: which attributes of the next example to look at
+    source.read()  ──►  the values, and only those; the ledger books them before they are used
+    learner.tell() ──►  the learner's state moves on
+    learner.coef   ──►  the model
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What a learner wants to see of one example, and how it will use it.
+
+    ``attributes`` are distinct: read each of them once. A draw may repeat, so every draw points into
+    ``attributes``: draw number s looks at ``attributes[draws[s]]`` and counts with ``weights[s]``. The first
+    ``n_point`` draws estimate the example, the others its inner product with the weights. A query depends on
+    the seed, the round and what was told before, never on the example that it asks about.
+    """
+
+    round: int
+    attributes: np.ndarray
+    draws: np.ndarray
+    weights: np.ndarray
+    n_point: int
+
+
+class Learner(Protocol):
+    """Learns from (query, values, target) alone; it never sees a row."""
+
+    n_attributes: int
+
+    def ask(self) -> Query: ...
+
+    def tell(self, query: Query, values, y) -> None: ...
+
+    @property
+    def coef(self) -> np.ndarray: ...
+
+    def run(self, X, y): ...
+
+    def state(self) -> dict: ...
+
+
+class Source(Protocol):
+    """Answers reads: the named attributes of one example, in the order asked for, and nothing else."""
+
+    n_examples: int
+    n_attributes: int
+
+    def read(self, example: int, attributes: np.ndarray) -> np.ndarray: ...
+
+
+class OverBudget(RuntimeError):
+    """A purchase would pass a ceiling; nothing was bought."""
+
+
+@dataclass
+class Ledger:
+    """Counts cells and money. A cell is paid for once, however often it was drawn.
+
+    >>> ledger = Ledger(per_example=2)
+    >>> ledger.book(np.array([4, 7]))
+    >>> ledger.cells, ledger.spent
+    (2, 2.0)
+    >>> ledger.book(np.array([0, 1, 2]))
+    Traceback (most recent call last):
+    sparing.types.OverBudget: 3 attributes cost 3.0, over the 2.0 allowed for one example; nothing was bought.
+    """
+
+    per_example: float = np.inf
+    total: float = np.inf
+    costs: np.ndarray | None = None
+    cells: int = 0
+    examples: int = 0
+    spent: float = field(default=0.0)
+
+    def book(self, attributes: np.ndarray) -> None:
+        """Pay for one example's attributes before they are read, or refuse the whole purchase."""
+        price = float(len(attributes) if self.costs is None else np.sum(self.costs[attributes]))
+        if price > self.per_example:
+            raise OverBudget(
+                f"{len(attributes)} attributes cost {price}, over the {float(self.per_example)} allowed for one "
+                "example; nothing was bought."
+            )
+        if self.spent + price > self.total:
+            raise OverBudget(
+                f"{len(attributes)} attributes cost {price}, but {self.spent} of {self.total} is spent already; "
+                "nothing was bought."
+            )
+        self.cells += len(attributes)
+        self.examples += 1
+        self.spent += price

@@ -1,0 +1,72 @@
+"""Set up sparing in a virtual environment of its own and run it: `demo`, `test`, or any command after `run`.
+
+    python3 start.py demo     the demonstration on embedded data
+    python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests
+    python3 start.py run compare my.csv --target price --budget 5
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+ENVIRONMENT = ROOT / ".venv"
+BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"])
+
+
+def run(*command, **options):
+    """Run a tool of the environment from the project's root; stop here if it fails."""
+    result = subprocess.run([str(BIN / command[0]), *command[1:]], cwd=ROOT, **options)
+    if result.returncode:
+        sys.exit(result.returncode)
+
+
+def install(extras):
+    """Create the environment once, and bring it up to date whenever `pyproject.toml` has changed."""
+    stamp = ENVIRONMENT / f"installed-{extras}"
+    project = ROOT / "pyproject.toml"
+    if stamp.exists() and stamp.stat().st_mtime > project.stat().st_mtime:
+        return
+    print(f"setting up {ENVIRONMENT.name} (a minute or two, once)", flush=True)
+    if not (BIN / "python").exists() and not (BIN / "python.exe").exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f".[{extras}]")
+    stamp.touch()
+
+
+def test(arguments):
+    """Everything CI proves. The data folder beside the project is used where there is one."""
+    data = ROOT.parent / "shared" / "data"
+    if data.is_dir():
+        os.environ.setdefault("SPARING_DATA", str(data))
+    if not os.environ.get("SPARING_DATA"):
+        print("SPARING_DATA is not set: the tests on MNIST, Covertype, RCV1 and the medical sets are skipped")
+    if not arguments:
+        for check in CHECKS:
+            print("$", *check, flush=True)
+            run(*check)
+    run("python", "-m", "pytest", "-n", "2", *arguments)
+
+
+def main(arguments):
+    if sys.version_info < (3, 11):
+        sys.exit(f"sparing needs Python 3.11 or newer; this is {sys.version.split()[0]}")
+    match arguments:
+        case ["test", *rest]:
+            install("test")
+            test(rest)
+        case ["demo", *rest]:
+            install("plot,table")
+            run("sparing", "demo", *rest)
+        case ["run", *rest]:
+            install("plot,table")
+            run("sparing", *rest)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
