@@ -1,0 +1,89 @@
+"""Argument checks and their messages, once: what was got, what was expected, what to do."""
+
+from collections.abc import Collection
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def positive(name: str, value, *, zero: bool = False) -> float:
+    """A finite number above zero (or from zero on, with ``zero``)."""
+    if isinstance(value, Real) and np.isfinite(value) and (value > 0 or (zero and value == 0)):
+        return float(value)
+    raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}.")
+
+
+def whole(name: str, value, *, at_least: int = 1) -> int:
+    """A whole number from ``at_least`` on."""
+    if isinstance(value, Integral) and not isinstance(value, bool) and value >= at_least:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number, {at_least} or more; got {value!r}.")
+
+
+def fraction(name: str, value) -> float:
+    """A number strictly between zero and one."""
+    if isinstance(value, Real) and 0 < value < 1:
+        return float(value)
+    raise ValueError(f"{name} must lie strictly between 0 and 1; got {value!r}.")
+
+
+def one_of(name: str, value, names: Collection[str]) -> str:
+    """One of the known names."""
+    if isinstance(value, str) and value in names:
+        return value
+    known = ", ".join(repr(known) for known in names)
+    raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+
+
+def attribute_budget(budget, n_attributes: int) -> int:
+    """Looks per example: two at least (one for the point, one for the inner product), d at most."""
+    budget = whole("budget", budget, at_least=2)
+    if budget > n_attributes:
+        raise ValueError(
+            f"budget is {budget} attributes an example but there are only {n_attributes}: n_features = "
+            f"{n_attributes}; pass a budget between 2 and {n_attributes}, or learn from whole rows."
+        )
+    return budget
+
+
+def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
+    """One E[x_i^2] per attribute: finite, none negative, not all zero."""
+    moments = np.asarray(values, dtype=np.float64)
+    if moments.ndim != 1 or moments.size == 0:
+        raise ValueError(f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}.")
+    if n_attributes is not None and moments.size != n_attributes:
+        raise ValueError(
+            f"second_moments has {moments.size} entries for {n_attributes} attributes; pass one E[x_i^2] per "
+            "attribute, in column order."
+        )
+    bad = np.flatnonzero(~np.isfinite(moments) | (moments < 0))
+    if bad.size:
+        raise ValueError(
+            f"second_moments must be finite and not negative; entry {bad[0]} is {moments[bad[0]]}"
+            f"{'' if bad.size == 1 else f' ({bad.size} such entries)'}."
+        )
+    if not moments.any():
+        raise ValueError("second_moments are all zero: no attribute would ever be looked at; pass E[x_i^2] of the data.")
+    return moments
+
+
+def targets(y, n_examples: int | None = None) -> np.ndarray:
+    """Targets as a float64 matrix with one column per output; finite, one row an example."""
+    y = np.asarray(y, dtype=np.float64)
+    if y.ndim not in (1, 2):
+        raise ValueError(f"y must be a vector, or a matrix with one column per output; got shape {y.shape}.")
+    if n_examples is not None and y.shape[0] != n_examples:
+        raise ValueError(f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example.")
+    if not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
+    return np.ascontiguousarray(y.reshape(y.shape[0], -1))
+
+
+def seed(random_state) -> int:
+    """A 64-bit seed: an integer stands for itself, anything else is drawn from the way scikit-learn reads it."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**63:
+            raise ValueError(f"random_state must lie between 0 and 2**63 - 1; got {random_state!r}.")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(0, 2**31 - 1))
