@@ -1,0 +1,35 @@
+"""Where the real data are: the folder that SPARING_DATA names."""
+
+import os
+from pathlib import Path
+
+VARIABLE = "SPARING_DATA"
+
+
+def data_file(name: str, *, download: bool = True) -> Path | None:
+    """The file in that folder, or None if the variable is not set: then ``download`` the data instead."""
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        return None
+    path = Path(folder).expanduser() / name
+    if path.is_file():
+        return path
+    missing = (
+        f"has no file {name}" if path.parent.is_dir() else f"does not exist, and {name} is needed from it"
+    )
+    otherwise = f", or unset {VARIABLE} to download the data set" if download else ""
+    raise FileNotFoundError(
+        f"the folder {folder!r} named by {VARIABLE} {missing}; put {name} there, or let {VARIABLE} name the "
+        f"folder that has it{otherwise}."
+    )
+
+
+def required_file(name: str) -> Path:
+    """The file in that folder, for data that cannot be downloaded."""
+    path = data_file(name, download=False)
+    if path is None:
+        raise FileNotFoundError(
+            f"{name} is needed and cannot be downloaded; set the environment variable {VARIABLE} to a folder "
+            "that has it."
+        )
+    return path

@@ -1,0 +1,40 @@
+"""Random numbers as a pure function of (seed, round, slot): SplitMix64 read at a counter.
+
+SplitMix64 is ``mix(state + n * GOLDEN)`` for n = 1, 2, ...; so its n-th number needs no number before it. A first
+level gives every round a key, a second level gives every slot of the round its number. No generator state exists,
+so a query can be replayed, resumed or computed elsewhere.
+"""
+
+import numpy as np
+from sparing.kernels.compiling import part
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_TO_UNIT = 2.0**-53
+
+
+@part
+def mix(z):
+    """The finaliser of SplitMix64: a bijection of 64-bit words in which every input bit moves every output bit."""
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))
+
+
+@part
+def word(key, slot):
+    """The 64 random bits of one slot: output number slot + 1 of SplitMix64 started at ``key``."""
+    return mix(key + (np.uint64(slot) + np.uint64(1)) * GOLDEN)
+
+
+@part
+def round_key(seed, round):
+    """The key of one round. The seed is mixed first, so that neighbouring seeds share no numbers."""
+    return word(mix(np.uint64(seed)), round)
+
+
+@part
+def uniform(key, slot):
+    """A number in [0, 1) with 53 random bits."""
+    return float(word(key, slot) >> np.uint64(11)) * _TO_UNIT

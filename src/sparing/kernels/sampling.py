@@ -1,0 +1,147 @@
+"""Draw an attribute: from a fixed distribution in O(1), from one that changes every round in O(log d)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sparing.kernels.compiling import entry, part
+
+FAN_BITS = 3
+FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
+
+
+class AliasTable(NamedTuple):
+    """A fixed distribution: cell i keeps ``accept[i]`` of its share and gives the rest to ``alias[i]``.
+
+    Kept small, because a million attributes must stay in the cache: thresholds are single precision, and
+    ``probability`` is not what was wished for but what the draws from this very table have.
+    """
+
+    accept: np.ndarray  # float32
+    alias: np.ndarray  # int32
+    probability: np.ndarray  # float64
+
+
+@entry
+def _fill_alias(wished, accept, alias):
+    """Vose's construction: pair every cell that is short with one that has too much."""
+    d = wished.size
+    share = wished * d
+    small = np.empty(d, np.int64)
+    large = np.empty(d, np.int64)
+    n_small = n_large = 0
+    for i in range(d):
+        if share[i] < 1.0:
+            small[n_small] = i
+            n_small += 1
+        else:
+            large[n_large] = i
+            n_large += 1
+    while n_small and n_large:
+        n_small -= 1
+        poor, rich = small[n_small], large[n_large - 1]
+        accept[poor], alias[poor] = share[poor], rich
+        share[rich] -= 1.0 - share[poor]
+        if share[rich] < 1.0:
+            n_large -= 1
+            small[n_small] = rich
+            n_small += 1
+    for i in range(n_large):
+        accept[large[i]], alias[large[i]] = 1.0, large[i]
+    largest = np.argmax(wished)
+    for i in range(n_small):  # short of 1 by rounding only; but a cell of probability 0 must pass on all its draws
+        poor = small[i]
+        accept[poor], alias[poor] = (1.0, poor) if wished[poor] > 0.0 else (0.0, largest)
+
+
+def alias_table(wished) -> AliasTable:
+    """Table for ``draw_alias``; the wished probabilities need not be normalised."""
+    wished = np.ascontiguousarray(wished, dtype=np.float64)
+    wished = wished / wished.sum()
+    accept, alias = np.empty(wished.size, np.float32), np.empty(wished.size, np.int32)
+    _fill_alias(wished, accept, alias)
+    kept = accept.astype(np.float64)
+    passed_on = np.bincount(alias, weights=1.0 - kept, minlength=wished.size)
+    return AliasTable(accept, alias, (kept + passed_on) / wished.size)
+
+
+@part
+def draw_alias(table, u):
+    """Attribute i with probability ``table.probability[i]``, from one uniform number."""
+    at = u * table.accept.size
+    cell = int(at)
+    return cell if at - cell < table.accept[cell] else int(table.alias[cell])
+
+
+# The sum tree. Level 0 holds one mass per attribute, each higher level the sums of FAN neighbours, the top level at
+# most FAN nodes; all levels lie in one array, padded with zeros. Sums are always taken anew from the children, never
+# moved by differences, so they cannot drift.
+
+
+def tree_levels(d: int) -> np.ndarray:
+    """Where each level starts in the tree's array; the last entry is the array's length."""
+    starts, size = [0], d
+    while True:
+        blocks = -(-size // FAN)
+        starts.append(starts[-1] + blocks * FAN)
+        if blocks == 1:
+            return np.array(starts, dtype=np.int64)
+        size = blocks
+
+
+@part
+def _block_sum(tree, first):
+    """Sum of one block, in an order that the compiler may not change."""
+    left = (tree[first] + tree[first + 1]) + (tree[first + 2] + tree[first + 3])
+    right = (tree[first + 4] + tree[first + 5]) + (tree[first + 6] + tree[first + 7])
+    return left + right
+
+
+@entry
+def tree_build(tree, starts):
+    """Sum up all levels above the masses: O(d)."""
+    for level in range(starts.size - 2):
+        for block in range((starts[level + 1] - starts[level]) // FAN):
+            tree[starts[level + 1] + block] = _block_sum(tree, starts[level] + block * FAN)
+
+
+@part
+def tree_refresh(tree, starts, attributes, n):
+    """Renew the sums above the first n of ``attributes``, whose masses were changed.
+
+    Level by level, so that the reads of one level do not wait for each other; a level with fewer nodes than
+    attributes is renewed whole.
+    """
+    shift = 0
+    for level in range(starts.size - 2):
+        shift += FAN_BITS
+        below, here = starts[level], starts[level + 1]
+        nodes = (here - below) >> FAN_BITS
+        if nodes <= n:
+            for node in range(nodes):
+                tree[here + node] = _block_sum(tree, below + (node << FAN_BITS))
+        else:
+            for a in range(n):
+                node = attributes[a] >> shift
+                tree[here + node] = _block_sum(tree, below + (node << FAN_BITS))
+
+
+@part
+def tree_total(tree, starts):
+    """The sum of all masses."""
+    return _block_sum(tree, starts[starts.size - 2])
+
+
+@part
+def tree_draw(tree, starts, target):
+    """The attribute at ``target`` on the line where each occupies its mass; never one of mass zero."""
+    node = 0
+    for level in range(starts.size - 2, -1, -1):
+        at = starts[level] + node * FAN
+        last = at + FAN - 1
+        while at < last and target >= tree[at]:
+            target -= tree[at]
+            at += 1
+        while tree[at] == 0.0:  # rounding carried the target past the last child that has any mass
+            at -= 1
+        node = at - starts[level]
+    return node

@@ -1,0 +1,165 @@
+"""What a learner is made of: named tuples of arrays, changed in place by the kernels.
+
+Weights are stored as w = scale * v. A projection or a normalisation changes ``scale`` alone, a gradient step changes
+only the entries of v that were looked at, so no round passes over all d attributes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sparing.kernels.compiling import entry, part
+
+from sparing.kernels.sampling import tree_build, tree_levels
+
+RIDGE, LASSO = 0, 1
+"""Penalties: projected gradient steps on an L2 ball, exponentiated gradient on an L1 ball."""
+
+SQUARE, ABSOLUTE, MOMENT = 0, 1, 2
+"""Inner-product draws p_j proportional to w_j^2, to |w_j|, or to |w_j| sqrt(E[x_j^2])."""
+
+FIXED, ADAPTIVE, ADAGRAD = 0, 1, 2
+"""Step sizes: a constant, one that falls with the gradients seen, one like it per attribute."""
+
+# columns of Model.rows: v; what SCALE_SUM * v lacks of the sum of all w so far; for lasso z+ and z- of the exponentiated
+# gradient; last, and only where the step size needs them, the sums of squared gradient entries
+WEIGHT, OFFSET, PLUS, MINUS = range(4)
+SQUARES = {RIDGE: 2, LASSO: 4}
+
+# entries of Model.numbers
+SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS = range(5)
+# entries of Model.counts
+ROUND, AVERAGED, CELLS, DRAWS, EXAMPLES = range(5)
+
+FOLD = 2.0**-20
+"""How far ``scale`` may fall before it is multiplied out. Each halving costs the average one bit of its 53."""
+
+
+class Model(NamedTuple):
+    """Weights, their average, and the distribution p that follows them; d attributes, c outputs."""
+
+    rows: np.ndarray  # (d, c, columns): one line of the cache per attribute; see the columns below
+    importance: np.ndarray  # (d,): sqrt(E[x_j^2]) for MOMENT draws; or (0,)
+    tree: np.ndarray  # sum tree over the masses of p
+    starts: np.ndarray  # where its levels start
+    numbers: np.ndarray
+    counts: np.ndarray
+
+
+class Seen(NamedTuple):
+    """Running moments of the cells bought: per attribute count, mean and mean square; the mean of each target."""
+
+    attributes: np.ndarray  # (d, 3)
+    targets: np.ndarray  # (c,)
+
+
+class Options(NamedTuple):
+    """Everything about a round that does not change from round to round."""
+
+    seed: int
+    n_point: int
+    n_inner: int
+    penalty: int
+    inner: int
+    step_kind: int
+    step: float
+    radius: float
+    center: bool  # subtract running means from attributes and targets
+    track: bool  # keep the running moments
+    learn: bool  # false: only look, as phase one of the two-phased algorithms does in theory
+    tube: float  # half-width of the insensitive tube; the squared loss has none, and says so by a negative width
+    accuracy: float  # how closely the smooth tube loss follows the true one
+
+
+def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
+    """A model whose weights are all zero."""
+    squares = options.step_kind == ADAGRAD or (options.penalty == LASSO and options.step_kind == ADAPTIVE)
+    starts = tree_levels(n_attributes)
+    model = Model(
+        rows=np.zeros((n_attributes, n_outputs, SQUARES[options.penalty] + squares)),
+        importance=np.zeros(0) if importance is None else np.ascontiguousarray(importance, dtype=np.float64),
+        tree=np.zeros(starts[-1]),
+        starts=starts,
+        numbers=np.zeros(5),
+        counts=np.zeros(5, np.int64),
+    )
+    restart(model, np.zeros((n_attributes, n_outputs)), options)
+    return model
+
+
+def new_seen(n_attributes, n_outputs) -> Seen:
+    """Nothing seen yet."""
+    return Seen(np.zeros((n_attributes, 3)), np.zeros(n_outputs))
+
+
+@part
+def mass(model, inner, i):
+    """The mass of attribute i in p, up to a factor common to all attributes."""
+    total = 0.0
+    for c in range(model.rows.shape[1]):
+        v = model.rows[i, c, WEIGHT]
+        total += abs(v) if inner == ABSOLUTE else v * v
+    return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
+
+
+@entry
+def rebuild(model, inner):
+    """Take all masses and sums of p anew: O(d), for starts and folds."""
+    for i in range(model.rows.shape[0]):
+        model.tree[i] = mass(model, inner, i)
+    tree_build(model.tree, model.starts)
+
+
+@part
+def add_exactly(total, error, term):
+    """total + error + term in double-double arithmetic: what rounding takes away is kept, so sums do not drift."""
+    after = total + term
+    taken = after - total
+    return after, error + ((total - (after - taken)) + (term - taken))
+
+
+@entry
+def fold(model, factor, inner):
+    """Multiply v (and z+, z-) by ``factor``, SCALE_SUM by its inverse: same weights, same average. O(d)."""
+    rows = model.rows
+    model.numbers[SCALE_SUM] /= factor
+    rows[:, :, WEIGHT] *= factor
+    if rows.shape[2] > MINUS:
+        rows[:, :, PLUS] *= factor
+        rows[:, :, MINUS] *= factor
+    rebuild(model, inner)
+
+
+def weights(model) -> np.ndarray:
+    """The current weights w, (d, c)."""
+    return model.numbers[SCALE] * model.rows[:, :, WEIGHT]
+
+
+def average(model) -> np.ndarray:
+    """The average of the weights over all rounds told, (d, c); zero before the first."""
+    rounds = max(int(model.counts[AVERAGED]), 1)
+    return (model.numbers[SCALE_SUM] * model.rows[:, :, WEIGHT] + model.rows[:, :, OFFSET]) / rounds
+
+
+def restart(model, start, options) -> None:
+    """Begin anew at the weights ``start``, (d, c), with nothing averaged; rounds and cells counted so far stay.
+
+    For lasso z+ and z- are those of ``start`` with the unused radius spread evenly: the weights they stand for are
+    ``start`` exactly, and every attribute can still move.
+    """
+    rows, numbers = model.rows, model.numbers
+    rows[:] = 0.0
+    numbers[:] = 0.0
+    model.counts[AVERAGED] = 0
+    if options.penalty == LASSO:
+        spare = max(options.radius - np.abs(start).sum(), 1e-6 * options.radius) / (2 * start.size)
+        unit = options.radius / (2 * start.size)  # z+ = z- = 1 where start is 0 everywhere
+        rows[:, :, PLUS] = (np.maximum(start, 0.0) + spare) / unit
+        rows[:, :, MINUS] = (np.maximum(-start, 0.0) + spare) / unit
+        rows[:, :, WEIGHT] = rows[:, :, PLUS] - rows[:, :, MINUS]
+        numbers[SIZE] = rows[:, :, PLUS].sum() + rows[:, :, MINUS].sum()
+        numbers[SCALE] = options.radius / numbers[SIZE]
+    else:
+        rows[:, :, WEIGHT] = start
+        numbers[SIZE] = np.square(start).sum()
+        numbers[SCALE] = 1.0
+    rebuild(model, options.inner)
