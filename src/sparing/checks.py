@@ -4,14 +4,17 @@ from collections.abc import Collection
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_random_state
+from scipy import sparse
+from sklearn.utils import assert_all_finite, check_random_state
 
 
 def positive(name: str, value, *, zero: bool = False) -> float:
     """A finite number above zero (or from zero on, with ``zero``)."""
     if isinstance(value, Real) and np.isfinite(value) and (value > 0 or (zero and value == 0)):
         return float(value)
-    raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}.")
+    raise ValueError(
+        f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}."
+    )
 
 
 def whole(name: str, value, *, at_least: int = 1) -> int:
@@ -51,7 +54,9 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     """One E[x_i^2] per attribute: finite, none negative, not all zero."""
     moments = np.asarray(values, dtype=np.float64)
     if moments.ndim != 1 or moments.size == 0:
-        raise ValueError(f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}.")
+        raise ValueError(
+            f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}."
+        )
     if n_attributes is not None and moments.size != n_attributes:
         raise ValueError(
             f"second_moments has {moments.size} entries for {n_attributes} attributes; pass one E[x_i^2] per "
@@ -64,8 +69,36 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
             f"{'' if bad.size == 1 else f' ({bad.size} such entries)'}."
         )
     if not moments.any():
-        raise ValueError("second_moments are all zero: no attribute would ever be looked at; pass E[x_i^2] of the data.")
+        raise ValueError(
+            "second_moments are all zero: no attribute would ever be looked at; pass E[x_i^2] of the data."
+        )
     return moments
+
+
+def matrix(X, n_attributes: int | None = None):
+    """Rows to learn from: a numeric array as it is (no copy), or a CSR matrix with sorted indices.
+
+    A memory map is not read through to look for NaN: it may be larger than anyone wants to read.
+    """
+    mapped = isinstance(X, np.memmap)
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_sorted_indices:
+            X = X.sorted_indices()
+        numbers = X.data
+    else:
+        X = numbers = np.asarray(X)
+    if X.ndim != 2 or numbers.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X must be a matrix of numbers, one row an example; got {numbers.dtype} of shape {X.shape}."
+        )
+    if X.shape[0] == 0:
+        raise ValueError("X has no rows; there is nothing to learn from.")
+    if n_attributes is not None and X.shape[1] != n_attributes:
+        raise ValueError(f"X has {X.shape[1]} columns; this learner was made for {n_attributes} attributes.")
+    if not mapped:
+        assert_all_finite(numbers, input_name="X")
+    return X
 
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:
@@ -74,7 +107,9 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a vector, or a matrix with one column per output; got shape {y.shape}.")
     if n_examples is not None and y.shape[0] != n_examples:
-        raise ValueError(f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example.")
+        raise ValueError(
+            f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example."
+        )
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
     return np.ascontiguousarray(y.reshape(y.shape[0], -1))

@@ -1,8 +1,8 @@
 r"""Step sizes, risk bounds and sample sizes of attribute-efficient regression, each with its theorem.
 
-The sources are Hazan & Koren 2012 (HK) and Kukliansky & Shamir 2015 (KS, numbered as in the long version). With
-d attributes, m examples, k looks at the point, radius B and gradient estimates of second moment at most G^2, a
-run with step size eta has an expected excess risk of at most
+The sources are Hazan & Koren 2012 (HK) and Kukliansky & Shamir 2015 (KS, numbered as in the long version).
+With d attributes, m examples, k looks at the point, radius B and gradient estimates of second moment at most
+G^2, a run with step size eta has an expected excess risk of at most
 
     ridge:  2 B^2 / (eta m) + eta G^2 / 2                               (KS Theorem 3.1, HK Theorem 3.1)
     lasso:  B log(2d) / (eta m) + 5 B eta G^2,   if eta <= 1/(2G)       (KS Theorem 4.1, HK Theorem 3.4)
@@ -11,8 +11,8 @@ Both are a/(eta m) + b eta G^2: smallest at eta = sqrt(a/b) / (G sqrt(m)), where
 left to an algorithm is its G^2 = 4 B^2 V: V bounds the second moment of its estimate of the example.
 
 The theorems assume ||x|| <= 1 (2-norm for ridge, largest entry for lasso) and |y| <= B. With ||x|| <= X they
-hold for x' = x/X, w' = X w, B' = X B. The loss stays as it is, g = X g', and so G = X G' = 2 X^2 B sqrt(V'): with
-that G, step size and bound are those of the data as they are, for |y| <= X B.
+hold for x' = x/X, w' = X w, B' = X B. The loss stays as it is, g = X g', and so G = X G' = 2 X^2 B sqrt(V'):
+with that G, step size and bound are those of the data as they are, for |y| <= X B.
 
 Where printed formulas contradict their proofs, the proofs are followed: the step of AELR is
 sqrt(log(2d) / (5m)) / G (HK print 1/(4B^2) for 1/(4B), KS repeat the ridge step); the k (or 1) of KS Theorems
@@ -21,6 +21,7 @@ sqrt(log(2d) / (5m)) / G (HK print 1/(4B^2) for 1/(4B), KS repeat the ridge step
 
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import partial
 from math import ceil, log, sqrt
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ def _two_phase_lasso(s: _Setting) -> float:
 
 
 def _foreseen_ridge(s: _Setting) -> float:
-    """KS Theorem 3.6 if H is given; else 16 ((sqrt(H) + d sqrt(2 epsilon))^2/k + 1) or 6d/k (Theorem 3.12)."""
+    """As KS Theorem 3.6 if H is given; else 16 ((sqrt(H) + d sqrt(2 epsilon))^2/k + 1) or 6d/k (3.12)."""
     if s.half_norm is not None:
         return _two_phase_ridge(s)
     root = sqrt(_half_norm(s)) + s.n_attributes * sqrt(2 * s.need("epsilon"))
@@ -181,8 +182,8 @@ def _setting(algorithm, d, budget, second_moments, half_norm, epsilon, point_loo
         point_looks = checks.whole("point_looks", budget - 1 if point_looks is None else point_looks)
         if point_looks >= budget:
             raise ValueError(
-                f"point_looks is {point_looks} of a budget of {budget} looks; leave at least one of them for the "
-                "inner product."
+                f"point_looks is {point_looks} of a budget of {budget} looks; leave at least one of them for "
+                "the inner product."
             )
     scale = checks.positive("norm_bound", norm_bound) ** 2
     if second_moments is not None:
@@ -201,8 +202,8 @@ def _certified(s: _Setting, foreseen: bool = False) -> _Setting:
         largest = float(s.second_moments.sum() if summed else s.second_moments.max())
         if largest > 1 + 1e-9:
             raise ValueError(
-                f"second_moments {'sum' if summed else 'go up'} to {largest * s.norm_bound**2:.6g}, too much for "
-                f"examples of norm {s.norm_bound:.6g}; pass their largest norm as norm_bound."
+                f"second_moments {'sum' if summed else 'go up'} to {largest * s.norm_bound**2:.6g}, too much "
+                f"for examples of norm {s.norm_bound:.6g}; pass their largest norm as norm_bound."
             )
     return s
 
@@ -220,7 +221,7 @@ def step_size(
     point_looks: int | None = None,
     norm_bound: float = 1.0,
 ) -> float:
-    r"""The step size with the smallest bound: ridge :math:`2B/(G\sqrt m)`, lasso :math:`\sqrt{\log(2d)/(5m)}/G`.
+    r"""The step of the smallest bound: ridge :math:`2B/(G\sqrt m)`, lasso :math:`\sqrt{\log(2d)/(5m)}/G`.
 
     Parameters
     ----------
@@ -274,9 +275,9 @@ def risk_bound(
     Ridge :math:`2BG/\sqrt m`, lasso :math:`2BG\sqrt{5\log(2d)/m}`; keywords as for :func:`step_size`. Moments
     that no data within ``norm_bound`` can have are refused.
 
-    For two phases it speaks of phase two, and holds with the confidence over phase one that ``epsilon`` was made
-    for. So does its part 6d/k, which the paper states for any outcome of phase one: an outcome that hides a
-    frequent attribute has a positive probability and breaks it (unless epsilon >= 1). To know before phase one
+    For two phases it speaks of phase two, and holds with the confidence over phase one that ``epsilon`` was
+    made for. So does its part 6d/k, which the paper states for any outcome of phase one: one that hides a
+    frequent attribute has a positive probability and breaks it, unless epsilon >= 1. To know before phase one
     what the bound will be at most, pass ``foreseen=True`` and in place of A the true moments, or a guess.
 
     Examples
@@ -321,7 +322,7 @@ def sample_complexity(
 def confidence_width(*, n_attributes: int, budget: int, n_pilot: int, confidence: float) -> float:
     r"""How far phase one may be off: :math:`\epsilon = d \log(2d/\delta) / ((k+1) m_1)`, in units of X^2.
 
-    With probability :math:`1 - \delta`, the ``confidence``, over ``n_pilot`` = :math:`m_1` examples of phase one
+    With probability :math:`1 - \delta`, the ``confidence``, over :math:`m_1` = ``n_pilot`` examples
     :math:`E[x_i^2]/2 - 5\epsilon/3 \le A_i \le 2E[x_i^2] + 7\epsilon/6` for all i (KS equation 15).
 
     Examples
@@ -346,11 +347,11 @@ def pilot_size(
     half_norm: float | None = None,
     norm_bound: float = 1.0,
 ) -> int:
-    r"""The order of the phase-one examples that two phases need: :math:`c = d\log(2d/\delta)/(k+1)` and a factor.
+    r"""The order of the phase-one examples needed: :math:`d\log(2d/\delta)/(k+1)` times a factor.
 
-    Far more than that many ``"improve"`` on uniform looks, with the factor H for ridge if H is known, d if not,
-    1 for lasso. So many ``"match"`` known moments up to constants, with :math:`d^2/H` for ridge and :math:`d/L`
-    for lasso (KS after Theorems 3.6, 3.12 and 4.7).
+    Far more than that ``"improve"`` on uniform looks: the factor is H for ridge if H is known, d if not, 1 for
+    lasso. So many ``"match"`` known moments up to constants: the factor is :math:`d^2/H` for ridge,
+    :math:`d/L` for lasso (KS after Theorems 3.6, 3.12 and 4.7).
 
     Examples
     --------
@@ -400,13 +401,53 @@ def smallest_paying_pilot(
     s = _setting(algorithm, n_attributes, budget, second_moments, half_norm, width, point_looks, norm_bound)
     rate = _rate(_certified(s, foreseen=True), 1.0, foreseen=True)
     n_pilot, most = 1, rate.enough(n_examples) - ceil(rate.least_examples)
+
+    def pays(pilot: int, n_left: int) -> bool:
+        return _spread(s._replace(epsilon=width / pilot), foreseen=True) * n_examples < _uniform(s) * n_left
+
+    # A larger pilot has a narrower spread but leaves fewer examples: it must pay even with as many left.
     while n_pilot <= most:
-        # A larger pilot narrows the spread but leaves fewer examples, so it must get below what this one may have.
-        allowed = _uniform(s) * (1 - n_pilot / n_examples)
-        narrow = [_spread(s._replace(epsilon=width / n), foreseen=True) < allowed for n in (n_pilot, most)]
-        if narrow[0]:
+        missing = bisect_left(range(n_pilot, most + 1), True, key=partial(pays, n_left=n_examples - n_pilot))
+        if missing == 0:
             return n_pilot
-        if not narrow[1]:
-            return None
-        n_pilot += 1
+        n_pilot += missing
     return None
+
+
+def gradient_second_moment(x, y: float, w, q, p, *, point_looks: int, inner_looks: int = 1) -> float:
+    r"""The exact :math:`E\|\tilde g\|^2` of one example's gradient estimate, over the draws of its looks.
+
+    With :math:`k_1` point looks drawn from q and :math:`k_2` inner looks drawn from p it is
+
+    .. math:: \Big[(w^T x - y)^2 + \tfrac1{k_2}\big(\textstyle\sum_j w_j^2 x_j^2 / p_j - (w^T x)^2\big)\Big]
+              \Big[\tfrac1{k_1} \textstyle\sum_i x_i^2 / q_i + \tfrac{k_1-1}{k_1} \|x\|^2\Big]
+
+    (KS Lemmas 3.2 and 3.3 before their inequalities, for any split of the looks). For w = 0 any p will do.
+
+    Examples
+    --------
+    >>> gradient_second_moment([1.0, 1.0], 0.0, [1.0, 0.0], [0.5, 0.5], [1.0, 0.0], point_looks=1)
+    4.0
+    """
+    x, w, q, p = (np.asarray(vector, dtype=np.float64) for vector in (x, w, q, p))
+    if not x.shape == w.shape == q.shape == p.shape == (x.size,):
+        raise ValueError(
+            f"x, w, q and p must be vectors of one length; got shapes {x.shape}, {w.shape}, {q.shape} and "
+            f"{p.shape}."
+        )
+    product = float(w @ x)
+    inner_variance = (_drawn_square("p", p, w * x) - product**2) / checks.whole("inner_looks", inner_looks)
+    looks = checks.whole("point_looks", point_looks)
+    point = (_drawn_square("q", q, x) + (looks - 1) * float(x @ x)) / looks
+    return ((product - y) ** 2 + inner_variance) * point
+
+
+def _drawn_square(name: str, probabilities: np.ndarray, values: np.ndarray) -> float:
+    """E[(v_i / p_i)^2] = sum_i v_i^2 / p_i for i drawn from p."""
+    live = values != 0
+    if (probabilities < 0).any() or not np.isclose(probabilities.sum(), 1) or not probabilities[live].all():
+        raise ValueError(
+            f"{name} must be probabilities that sum to 1, none of them 0 where there is something to see; "
+            f"got {probabilities}."
+        )
+    return float((values[live] ** 2 / probabilities[live]).sum())

@@ -1,9 +1,9 @@
 """The architecture on one page: what passes between designs, learners, sources and ledgers.
 
-    learner.ask()  ──►  Query: which attributes of the next example to look at
-    source.read()  ──►  the values, and only those; the ledger books them before they are used
-    learner.tell() ──►  the learner's state moves on
-    learner.coef   ──►  the model
+learner.ask()  ──►  Query: which attributes of the next example to look at
+source.read()  ──►  the values, and only those; the ledger books them before they are used
+learner.tell() ──►  the learner's state moves on
+learner.coef   ──►  the model
 """
 
 from dataclasses import dataclass, field
@@ -16,17 +16,18 @@ import numpy as np
 class Query:
     """What a learner wants to see of one example, and how it will use it.
 
-    ``attributes`` are distinct: read each of them once. A draw may repeat, so every draw points into
-    ``attributes``: draw number s looks at ``attributes[draws[s]]`` and counts with ``weights[s]``. The first
-    ``n_point`` draws estimate the example, the others its inner product with the weights. A query depends on
-    the seed, the round and what was told before, never on the example that it asks about.
+    ``attributes`` are distinct: read each of them once. A draw may hit an attribute again, so draws point into
+    ``attributes``: the point is estimated from ``attributes[point]`` with ``point_weights`` 1 / (k q_i), the inner
+    product with the weights from ``attributes[inner]`` with ``inner_weights`` w_j / (n p_j), one column per output.
+    A query depends on the seed, the round and what was told before, never on the example that it asks about.
     """
 
     round: int
     attributes: np.ndarray
-    draws: np.ndarray
-    weights: np.ndarray
-    n_point: int
+    point: np.ndarray
+    point_weights: np.ndarray
+    inner: np.ndarray
+    inner_weights: np.ndarray
 
 
 class Learner(Protocol):

@@ -14,14 +14,14 @@ _CHUNK_VALUES = 2**20  # 8 MB of float64 at a time
 def second_moments(X, *, center: bool = False, chunk_rows: int | None = None) -> np.ndarray:
     r"""How large each attribute is: :math:`m_i = E[x_i^2]`, about the column means with ``center``.
 
-    Works in float64, a chunk of rows at a time, so that neither a memory map nor a matrix of integers or float32
-    is ever copied as a whole (sparse formats other than CSR and CSC are, to CSR). Chunks are merged by their means
-    and variances, which keeps ``center=True`` sound however far the columns lie from zero.
+    Works in float64, a chunk of rows at a time, so that neither a memory map nor a matrix of integers or
+    float32 is ever copied as a whole (sparse formats other than CSR and CSC are, to CSR). Chunks are merged
+    by their means and variances, which keeps ``center=True`` sound however far the columns lie from zero.
 
     Parameters
     ----------
-    X : array, sparse matrix or DataFrame of shape (n_examples, n_attributes), or an iterable of such chunks of rows
-        A list or tuple is read as rows; pass ``iter(...)`` of it to have its elements read as chunks.
+    X : array, sparse matrix or DataFrame of shape (n_examples, n_attributes), or an iterable of such
+        An iterable gives chunks of rows. A list or tuple is one matrix: pass its ``iter`` if it holds chunks.
     center : bool
         Whether to take the moments about the column means, that is, the variances.
     chunk_rows : int, optional
@@ -47,11 +47,12 @@ def second_moments(X, *, center: bool = False, chunk_rows: int | None = None) ->
         mean, variance = np.hstack([_of_chunks([columns]) for columns in _column_chunks(X)])
     else:
         mean, variance = _of_chunks(_chunks(X, chunk_rows))
-    moments = variance if center else variance + mean**2
+    with np.errstate(over="ignore"):
+        moments = variance if center else variance + mean**2
     if not np.isfinite(moments).all():
         raise ValueError(
-            f"X is too large to square: the second moment of column {np.argmin(np.isfinite(moments))} is not finite; "
-            "rescale X."
+            f"X is too large to square: the second moment of column {np.argmin(np.isfinite(moments))} is not "
+            "finite; rescale X."
         )
     return moments
 
@@ -119,8 +120,8 @@ def _of_chunks(chunks: Iterable) -> tuple[np.ndarray, np.ndarray]:
         first_row += chunk.shape[0]
     if first_row == 0 or mean.size == 0:
         raise ValueError(
-            f"X has {first_row} rows{'' if first_row == 0 else ' and no columns'}; second moments need an example "
-            "and an attribute at least."
+            f"X has {first_row} rows{' and no columns' if first_row else ''}; second moments need at least "
+            "one example and one attribute."
         )
     return mean, variance
 
@@ -133,11 +134,11 @@ def _chunks(X, chunk_rows: int | None) -> Iterator:
         for chunk in X:
             yield from _chunks(chunk, chunk_rows)
         return
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise ValueError(
-            "X must have two dimensions, examples and attributes, or be an iterable of such chunks of rows; got "
-            f"{f'shape {shape}' if shape else repr(X)}."
+            "X must have two dimensions, examples and attributes, or be an iterable of such chunks of rows; "
+            f"got {f'shape {shape}' if shape else repr(X)}."
         )
     if sparse.issparse(X):
         X = X.tocsr()
@@ -179,6 +180,6 @@ def _refuse_unknown(chunk, first_row: int = 0) -> None:
     entries = sparse.coo_array(chunk)
     bad = np.flatnonzero(~np.isfinite(entries.data))[0]
     raise ValueError(
-        f"X contains NaN or infinity, for one in row {first_row + entries.row[bad]}, column {entries.col[bad]}; "
-        "every value must be known. Fill or drop such values first."
+        f"X contains NaN or infinity, for one in row {first_row + entries.row[bad]}, column "
+        f"{entries.col[bad]}; every value must be known. Fill or drop such values first."
     )

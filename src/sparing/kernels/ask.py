@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from sparing.kernels.compiling import part
 
+from sparing.kernels.compiling import part
 from sparing.kernels.random import round_key, uniform
 from sparing.kernels.sampling import draw_alias, tree_draw, tree_total
 from sparing.kernels.state import ROUND, SCALE, WEIGHT
@@ -55,7 +55,7 @@ def _note(draws, draw, attribute, n):
 
 
 @part
-def ask(model, table, options, draws):
+def _ask_few(model, table, options, draws):
     """GAERR and GAELR, lines 4-8: k attributes from q for the point, others from p for the inner product.
 
     With w = 0 there is no p and no need of one: the inner product is 0 exactly, and nothing is looked at for it.
@@ -81,3 +81,24 @@ def ask(model, table, options, draws):
         n = _note(draws, n_point + s, j, n)
     draws.sizes[0] = n
     draws.sizes[2] = drawn
+
+
+@part
+def _ask_all(model, draws):
+    """Full information: every attribute once, for the point and for the inner product."""
+    d, scale = model.rows.shape[0], model.numbers[SCALE]
+    for i in range(d):
+        draws.attributes[i] = draws.place[i] = draws.place[d + i] = i
+        draws.point_weights[i] = 1.0
+        for c in range(model.rows.shape[1]):
+            draws.inner_weights[i, c] = scale * model.rows[i, c, WEIGHT]
+    draws.sizes[:] = d
+
+
+@part
+def ask(model, table, options, draws):
+    """The looks of the next round."""
+    if options.everything:
+        _ask_all(model, draws)
+    else:
+        _ask_few(model, table, options, draws)

@@ -23,4 +23,3 @@ def gather_csr(data, indices, indptr, row, attributes, n, values):
             else:
                 high = middle
         values[a] = data[low] if low < last and indices[low] == wanted else 0.0
-

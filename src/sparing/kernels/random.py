@@ -6,6 +6,7 @@ so a query can be replayed, resumed or computed elsewhere.
 """
 
 import numpy as np
+
 from sparing.kernels.compiling import part
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -1,11 +1,24 @@
-"""The compiled loops of ``run``: the same ask and tell, row after row."""
+"""What Python calls: one ask, one tell, or a compiled loop of the very same two over rows."""
 
 import numpy as np
-from sparing.kernels.compiling import entry
 
 from sparing.kernels.ask import ask
+from sparing.kernels.compiling import entry
 from sparing.kernels.gather import gather_csr, gather_dense
 from sparing.kernels.tell import tell
+
+
+@entry
+def ask_once(model, table, options, draws):
+    """Fill ``draws`` with the looks of the next round."""
+    ask(model, table, options, draws)
+
+
+@entry
+def tell_once(model, seen, options, draws, values, y):
+    """One round after its values are known."""
+    looks = draws.attributes.size
+    tell(model, seen, options, draws, values, y, np.empty(looks), np.empty(y.size))
 
 
 @entry

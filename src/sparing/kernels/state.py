@@ -7,12 +7,12 @@ only the entries of v that were looked at, so no round passes over all d attribu
 from typing import NamedTuple
 
 import numpy as np
-from sparing.kernels.compiling import entry, part
 
+from sparing.kernels.compiling import entry, part
 from sparing.kernels.sampling import tree_build, tree_levels
 
-RIDGE, LASSO = 0, 1
-"""Penalties: projected gradient steps on an L2 ball, exponentiated gradient on an L1 ball."""
+RIDGE, LASSO, SHRUNK = 0, 1, 2
+"""Penalties: gradient steps projected on an L2 ball, exponentiated gradient on an L1 ball, and the steps of AER."""
 
 SQUARE, ABSOLUTE, MOMENT = 0, 1, 2
 """Inner-product draws p_j proportional to w_j^2, to |w_j|, or to |w_j| sqrt(E[x_j^2])."""
@@ -23,7 +23,7 @@ FIXED, ADAPTIVE, ADAGRAD = 0, 1, 2
 # columns of Model.rows: v; what SCALE_SUM * v lacks of the sum of all w so far; for lasso z+ and z- of the exponentiated
 # gradient; last, and only where the step size needs them, the sums of squared gradient entries
 WEIGHT, OFFSET, PLUS, MINUS = range(4)
-SQUARES = {RIDGE: 2, LASSO: 4}
+SQUARES = {RIDGE: 2, LASSO: 4, SHRUNK: 2}
 
 # entries of Model.numbers
 SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS = range(5)
@@ -58,6 +58,7 @@ class Options(NamedTuple):
     seed: int
     n_point: int
     n_inner: int
+    everything: bool  # full information: no draws, whole rows
     penalty: int
     inner: int
     step_kind: int
@@ -119,9 +120,10 @@ def add_exactly(total, error, term):
 
 @entry
 def fold(model, factor, inner):
-    """Multiply v (and z+, z-) by ``factor``, SCALE_SUM by its inverse: same weights, same average. O(d)."""
+    """Write the sum of all w out, so that SCALE_SUM starts at zero again, and multiply v, z+, z- by ``factor``. O(d)."""
     rows = model.rows
-    model.numbers[SCALE_SUM] /= factor
+    rows[:, :, OFFSET] += model.numbers[SCALE_SUM] * rows[:, :, WEIGHT]
+    model.numbers[SCALE_SUM] = 0.0
     rows[:, :, WEIGHT] *= factor
     if rows.shape[2] > MINUS:
         rows[:, :, PLUS] *= factor

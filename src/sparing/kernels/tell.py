@@ -3,8 +3,8 @@
 from math import erf
 
 import numpy as np
-from sparing.kernels.compiling import part
 
+from sparing.kernels.compiling import part
 from sparing.kernels.sampling import tree_refresh
 from sparing.kernels.state import (
     ADAGRAD,

@@ -1,0 +1,26 @@
+"""The same two methods where everything may be looked at: what the few looks are measured against."""
+
+from dataclasses import dataclass, field
+
+from sparing.learners.online import OnlineLearner
+
+
+@dataclass(kw_only=True, eq=False)
+class OnlineRidge(OnlineLearner):
+    r"""Online gradient descent that reads whole rows; excess risk at most :math:`4B^2/\sqrt m`."""
+
+    budget: int = field(default=0, init=False)
+
+    def _check(self) -> None:
+        self.budget = max(self.n_attributes, 2)
+        super()._check() if self.n_attributes > 1 else None
+
+    def _options_for(self, step_kind, step):
+        d = self.n_attributes
+        return super()._options_for(step_kind, step)._replace(everything=True, n_point=d, n_inner=d)
+
+
+class OnlineLasso(OnlineRidge):
+    r"""Exponentiated gradient that reads whole rows; excess risk at most :math:`4B^2\sqrt{5\log(2d)/m}`."""
+
+    penalty = "lasso"

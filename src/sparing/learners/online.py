@@ -1,0 +1,389 @@
+"""The loop that all online learners share: ask, tell, run, save, restore."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from math import log, sqrt
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+
+from sparing import checks, designs, theory
+from sparing.kernels import state as kernel
+from sparing.kernels.ask import Draws, new_draws
+from sparing.kernels.run import ask_once, run_csr, run_dense, tell_once
+from sparing.kernels.sampling import AliasTable, alias_table
+from sparing.types import Ledger, Query, Source
+
+PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
+STEPS = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "adagrad": kernel.ADAGRAD}
+CHUNK = 65536  # rows between two chances to report progress or to be interrupted
+
+
+@dataclass(kw_only=True, eq=False)
+class OnlineLearner:
+    r"""Learns a linear model from a few attributes of each example, one example after the other.
+
+    Parameters
+    ----------
+    n_attributes : int
+        d.
+    budget : int
+        Attributes to look at of each example, the papers' k + 1: from 2 to d.
+    radius : float
+        B: the weights stay within this 2-norm (ridge) or 1-norm (lasso).
+    n_examples : int, optional
+        m, how many examples will come. Only ``step_size="theory"`` and a phase one given as a fraction need it;
+        ``run`` fills it in.
+    step_size : {"theory", "adaptive", "adagrad"} or float
+        "theory": the constant of the learner's theorem. "adaptive": B over the root of the summed squared gradient
+        norms so far (for lasso: of the largest per-attribute sum), which needs no moments and no m. "adagrad": the
+        like for every attribute on its own (Kukliansky & Shamir 2015, Appendix A). A number: that constant.
+    step_scale : float
+        Multiplies the step size, whatever it is.
+    split : {"paper", "even"}
+        How the budget is shared: all but one look for the point, or half of them (their experiments).
+    inner : {"paper", "improved", "absolute"}
+        Inner-product draws: :math:`p_j \propto w_j^2` (ridge) or :math:`|w_j|` (lasso); "improved" is
+        :math:`|w_j| \sqrt{E[x_j^2]}` and needs second moments.
+    center : bool
+        Subtract running means, of the cells bought so far, from attributes and target.
+    norm_bound : float
+        X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which the theorems take for 1.
+    n_outputs : int
+        Targets learnt at once from the same looks.
+    random_state : int
+        Every query is a pure function of this seed, its round and what was told before.
+    """
+
+    n_attributes: int = field(kw_only=False)
+    budget: int
+    radius: float
+    n_examples: int | None = None
+    step_size: str | float = "theory"
+    step_scale: float = 1.0
+    split: str = "paper"
+    inner: str = "paper"
+    center: bool = False
+    norm_bound: float = 1.0
+    n_outputs: int = 1
+    random_state: int = 0
+
+    penalty: ClassVar[str] = "ridge"
+    reads_everything: ClassVar[bool] = False
+
+    def __post_init__(self):
+        checks.whole("n_attributes", self.n_attributes)
+        self._check()
+        self._model: Any = None  # with _seen, _table and _options: there from the first round on
+        self._kept: dict[str, np.ndarray] = {}  # what a phase hands on to the next
+        if self.n_examples is not None:
+            checks.whole("n_examples", self.n_examples)
+
+    def _check(self) -> None:
+        """Refuse bad options before anything is asked."""
+        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
+        self.radius = checks.positive("radius", self.radius)
+        checks.positive("step_scale", self.step_scale)
+        checks.positive("norm_bound", self.norm_bound)
+        checks.whole("n_outputs", self.n_outputs)
+        checks.one_of("split", self.split, ("paper", "even"))
+        checks.one_of("inner", self.inner, ("paper", "improved", "absolute"))
+        if isinstance(self.step_size, str):
+            checks.one_of("step_size", self.step_size, STEPS)
+        else:
+            checks.positive("step_size", self.step_size)
+        self.random_state = checks.seed(self.random_state)
+
+    # What a family or an algorithm decides ------------------------------------------------------------------------
+
+    def _design(self) -> np.ndarray:
+        """Probabilities q of the point draws."""
+        return designs.uniform(self.n_attributes)
+
+    def _importance(self) -> np.ndarray | None:
+        """Root second moments for improved inner-product draws."""
+        if self.inner == "improved":
+            raise ValueError(
+                f"inner='improved' draws by second moments, which {type(self).__name__} does not know; use a learner "
+                "that takes or estimates them, or inner='paper'."
+            )
+        return None
+
+    def _theory(self) -> dict[str, Any]:
+        """What the learner's theorem is told beside d, b, m, B and X."""
+        return {}
+
+    # The loop -----------------------------------------------------------------------------------------------------
+
+    def ask(self) -> Query:
+        """What to look at of the next example. The same query until it is told."""
+        self._begin()
+        draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
+        ask_once(self._model, self._table, self._options, draws)
+        n, _, n_inner = draws.sizes
+        n_point = self._options.n_point
+        return Query(
+            round=self.n_rounds,
+            attributes=draws.attributes[:n],
+            point=draws.place[:n_point],
+            point_weights=draws.point_weights,
+            inner=draws.place[n_point : n_point + n_inner],
+            inner_weights=draws.inner_weights[:n_inner],
+        )
+
+    def tell(self, query: Query, values, y) -> None:
+        """Learn from the values of ``query.attributes``, in that order, and the example's target.
+
+        NaN means that a value could not be had: a point draw that needs it is left out, and without a value of the
+        inner product there is no step. A refused call changes nothing.
+        """
+        self._begin()
+        values = np.asarray(values, dtype=np.float64).reshape(-1)
+        if query.round != self.n_rounds:
+            raise ValueError(
+                f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
+                "is told once, in the order asked."
+            )
+        if values.size != query.attributes.size:
+            raise ValueError(
+                f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
+                "pass one value per attribute, in the order of query.attributes."
+            )
+        if np.isinf(values).any():
+            raise ValueError("tell() got an infinite value; pass NaN for a value that could not be had.")
+        y = np.asarray(y, dtype=np.float64).reshape(-1)
+        if y.size != self.n_outputs or not np.isfinite(y).all():
+            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
+        sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
+        place = np.concatenate([query.point, query.inner])
+        draws = Draws(
+            query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes
+        )
+        tell_once(self._model, self._seen, self._options, draws, values, y)
+        self._turn()
+
+    def run(
+        self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None
+    ) -> Self:
+        """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
+
+        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
+        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
+        """
+        if ledger is not None or hasattr(X, "read"):
+            return self._run_source(X, y, ledger, progress)
+        X = checks.matrix(X, self.n_attributes)
+        y = self._targets(y, X.shape[0])
+        self._begin(X.shape[0])
+        row = 0
+        while row < X.shape[0]:
+            last = min(row + CHUNK, X.shape[0], row + self._rounds_left())
+            self._run_rows(X, y, row, last)
+            self._turn()
+            if progress is not None:
+                progress(last - row)
+            row = last
+        return self
+
+    def _run_rows(self, X, y, first, last) -> None:
+        parts = (self._model, self._table, self._seen, self._options)
+        draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
+        if sparse.issparse(X):
+            run_csr(*parts, draws, X.data, X.indices, X.indptr, y, first, last)
+        else:
+            run_dense(*parts, draws, X, y, first, last)
+
+    def _run_source(self, source: Source, y, ledger, progress) -> Self:
+        y = self._targets(y, source.n_examples)
+        self._begin(source.n_examples)
+        for example in range(source.n_examples):
+            query = self.ask()
+            if ledger is not None:
+                ledger.book(query.attributes)
+            self.tell(query, source.read(example, query.attributes), y[example])
+            if progress is not None:
+                progress(1)
+        return self
+
+    def _targets(self, y, n_examples: int) -> np.ndarray:
+        y = checks.targets(y, n_examples)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output."
+            )
+        return y
+
+    # Starting, and turning from one phase to the next ---------------------------------------------------------------
+
+    def _begin(
+        self, n_examples: int | None = None, options: Callable[[], kernel.Options] | None = None
+    ) -> None:
+        """Build the state before the first round, when all that it depends on is known."""
+        if self._model is not None:
+            return
+        if self.n_examples is None:
+            self.n_examples = n_examples
+        importance = self._importance()
+        self._options = options() if options else self._options_for(*self._step())
+        self._table = alias_table(self._design())
+        self._seen = kernel.new_seen(self.n_attributes, self.n_outputs)
+        self._model = kernel.new_model(self.n_attributes, self.n_outputs, self._options, importance)
+
+    def _rounds_left(self) -> int:
+        """Rounds until the present phase ends."""
+        return CHUNK
+
+    def _turn(self) -> None:
+        """Go on to the next phase, if the present one has ended."""
+
+    @property
+    def point_looks(self) -> int:
+        """Looks of each example that estimate the point, the papers' k."""
+        return self.budget - 1 if self.split == "paper" else self.budget // 2
+
+    def _inner_kind(self, inner: str | None = None) -> int:
+        inner = self.inner if inner is None else inner
+        if inner == "improved":
+            return kernel.MOMENT
+        return kernel.SQUARE if inner == "paper" and self.penalty == "ridge" else kernel.ABSOLUTE
+
+    def _options_for(self, step_kind: int, step: float) -> kernel.Options:
+        return kernel.Options(
+            seed=self.random_state,
+            n_point=self.point_looks,
+            n_inner=self.budget - self.point_looks,
+            everything=False,
+            penalty=PENALTY[self.penalty],
+            inner=self._inner_kind(),
+            step_kind=step_kind,
+            step=step,
+            radius=self.radius,
+            center=bool(self.center),
+            track=bool(self.center),
+            learn=True,
+            tube=-1.0,
+            accuracy=1.0,
+        )
+
+    def _step(self, **changes) -> tuple[int, float]:
+        """The kind of step and its constant; ``changes`` go to the theorem."""
+        if not isinstance(self.step_size, str):
+            return kernel.FIXED, self.step_scale * float(self.step_size)
+        if self.step_size == "theory":
+            return kernel.FIXED, self.step_scale * theory.step_size(**self._theorem() | changes)
+        if self.step_size == "adagrad":
+            return kernel.ADAGRAD, self.step_scale * self.radius / sqrt(self.n_attributes)
+        lasso = self.penalty == "lasso"
+        return kernel.ADAPTIVE, self.step_scale * (
+            sqrt(log(2 * self.n_attributes) / 5) if lasso else self.radius
+        )
+
+    def _theorem(self) -> dict[str, Any]:
+        """The arguments of the learner's theorem."""
+        if self.n_examples is None:
+            raise ValueError(
+                "step_size='theory' depends on how many examples will come; pass n_examples=, or step_size='adaptive'."
+            )
+        known = dict(
+            algorithm=type(self).__name__, n_attributes=self.n_attributes, n_examples=self.n_examples
+        )
+        known |= dict(
+            radius=self.radius, budget=self.budget, point_looks=self.point_looks, norm_bound=self.norm_bound
+        )
+        return known | self._theory()
+
+    def _has_bound(self) -> bool:
+        """Whether what runs is what the theorem speaks of."""
+        plain = self.inner == "paper" and not self.center and self.n_outputs == 1
+        return plain and self.step_size == "theory" and self.step_scale == 1.0
+
+    # The model, and what it cost ------------------------------------------------------------------------------------
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The model: the average of the weights over all rounds; (d,), or (n_outputs, d) for several outputs."""
+        if self._model is None:
+            return self._shape(np.zeros((self.n_attributes, self.n_outputs)))
+        return self._shape(kernel.average(self._model))
+
+    @property
+    def last_coef(self) -> np.ndarray:
+        """The weights that the last step left."""
+        if self._model is None:
+            return self.coef
+        return self._shape(kernel.weights(self._model))
+
+    @property
+    def intercept(self) -> float | np.ndarray:
+        """With centring, the mean target less the mean prediction; else zero."""
+        intercept = np.zeros(self.n_outputs)
+        if self.center and self._model is not None:
+            intercept = self._seen.targets - self.means @ np.atleast_2d(self.coef).T
+        return float(intercept[0]) if self.n_outputs == 1 else intercept
+
+    def _shape(self, weights: np.ndarray) -> np.ndarray:
+        return weights[:, 0].copy() if self.n_outputs == 1 else np.ascontiguousarray(weights.T)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean of the cells seen, per attribute (zeros where means are not tracked)."""
+        return self._seen.attributes[:, 1].copy()
+
+    @property
+    def n_rounds(self) -> int:
+        """Examples told so far."""
+        return 0 if self._model is None else int(self._model.counts[kernel.ROUND])
+
+    @property
+    def cells(self) -> int:
+        """Distinct values bought so far."""
+        return 0 if self._model is None else int(self._model.counts[kernel.CELLS])
+
+    @property
+    def draws(self) -> int:
+        """Draws made so far; several draws of one value are one purchase."""
+        return 0 if self._model is None else int(self._model.counts[kernel.DRAWS])
+
+    @property
+    def bound(self) -> float | None:
+        """The theorem's bound on the expected excess risk; None unless the theorem's own step size is used."""
+        return theory.risk_bound(**self._theorem()) if self._has_bound() and self.n_rounds else None
+
+    # Saving ---------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
+        saved = {"algorithm": np.asarray(type(self).__name__)}
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if value is not None:
+                saved[f"setting.{setting.name}"] = np.asarray(value)
+        if self._model is not None:
+            for group, arrays in (("model", self._model), ("seen", self._seen), ("table", self._table)):
+                saved |= {f"{group}.{name}": array.copy() for name, array in arrays._asdict().items()}
+            saved |= {f"kept.{name}": array.copy() for name, array in self._kept.items()}
+            saved |= {f"options.{name}": np.asarray(value) for name, value in self._options._asdict().items()}
+        return saved
+
+    @classmethod
+    def from_state(cls, state) -> Self:
+        """The learner that was saved: it goes on as if it had never been interrupted."""
+        name = str(state["algorithm"])
+        if name != cls.__name__:
+            raise ValueError(f"the state is that of {name}; restore it with {name}.from_state().")
+
+        def group(prefix):
+            return {key.removeprefix(prefix): state[key] for key in state if key.startswith(prefix)}
+
+        settings = {key: value if value.ndim else value.item() for key, value in group("setting.").items()}
+        learner = cls(**settings)
+        if model := group("model."):
+            learner._model = kernel.Model(**{key: value.copy() for key, value in model.items()})
+            learner._seen = kernel.Seen(**{key: value.copy() for key, value in group("seen.").items()})
+            learner._table = AliasTable(**group("table."))
+            learner._kept = group("kept.")
+            learner._options = kernel.Options(
+                **{key: value.item() for key, value in group("options.").items()}
+            )
+        return learner
