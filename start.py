@@ -1,8 +1,8 @@
 """Set up sparing in a virtual environment of its own and run it: `demo`, `test`, or any command after `run`.
 
-    python3 start.py demo     the demonstration on embedded data
-    python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests
-    python3 start.py run compare my.csv --target price --budget 5
+python3 start.py demo     the demonstration on embedded data
+python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests
+python3 start.py run compare my.csv --target price --budget 5
 """
 
 import os
@@ -52,20 +52,17 @@ def test(arguments):
 
 
 def main(arguments):
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this script is what an older Python would be tried with
         sys.exit(f"sparing needs Python 3.11 or newer; this is {sys.version.split()[0]}")
-    match arguments:
-        case ["test", *rest]:
-            install("test")
-            test(rest)
-        case ["demo", *rest]:
-            install("plot,table")
-            run("sparing", "demo", *rest)
-        case ["run", *rest]:
-            install("plot,table")
-            run("sparing", *rest)
-        case _:
-            sys.exit(__doc__)
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command == "test":
+        install("test")
+        test(rest)
+    elif command in ("demo", "run"):
+        install("plot,table")
+        run("sparing", *(["demo"] if command == "demo" else []), *rest)
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

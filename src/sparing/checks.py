@@ -1,32 +1,32 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
 from collections.abc import Collection
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_random_state
 
+WHOLE = (int, np.integer)
+NUMBER = (int, float, np.integer, np.floating)
+
 
 def positive(name: str, value, *, zero: bool = False) -> float:
     """A finite number above zero (or from zero on, with ``zero``)."""
-    if isinstance(value, Real) and np.isfinite(value) and (value > 0 or (zero and value == 0)):
+    if isinstance(value, NUMBER) and np.isfinite(value) and (value > 0 or (zero and value == 0)):
         return float(value)
-    raise ValueError(
-        f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}."
-    )
+    raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}.")
 
 
 def whole(name: str, value, *, at_least: int = 1) -> int:
     """A whole number from ``at_least`` on."""
-    if isinstance(value, Integral) and not isinstance(value, bool) and value >= at_least:
+    if isinstance(value, WHOLE) and not isinstance(value, bool) and value >= at_least:
         return int(value)
     raise ValueError(f"{name} must be a whole number, {at_least} or more; got {value!r}.")
 
 
 def fraction(name: str, value) -> float:
     """A number strictly between zero and one."""
-    if isinstance(value, Real) and 0 < value < 1:
+    if isinstance(value, NUMBER) and 0 < value < 1:
         return float(value)
     raise ValueError(f"{name} must lie strictly between 0 and 1; got {value!r}.")
 
@@ -54,9 +54,7 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     """One E[x_i^2] per attribute: finite, none negative, not all zero."""
     moments = np.asarray(values, dtype=np.float64)
     if moments.ndim != 1 or moments.size == 0:
-        raise ValueError(
-            f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}."
-        )
+        raise ValueError(f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}.")
     if n_attributes is not None and moments.size != n_attributes:
         raise ValueError(
             f"second_moments has {moments.size} entries for {n_attributes} attributes; pass one E[x_i^2] per "
@@ -89,9 +87,7 @@ def matrix(X, n_attributes: int | None = None):
     else:
         X = numbers = np.asarray(X)
     if X.ndim != 2 or numbers.dtype.kind not in "fiub":
-        raise ValueError(
-            f"X must be a matrix of numbers, one row an example; got {numbers.dtype} of shape {X.shape}."
-        )
+        raise ValueError(f"X must be a matrix of numbers, one row an example; got {numbers.dtype} of shape {X.shape}.")
     if X.shape[0] == 0:
         raise ValueError("X has no rows; there is nothing to learn from.")
     if n_attributes is not None and X.shape[1] != n_attributes:
@@ -107,9 +103,7 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a vector, or a matrix with one column per output; got shape {y.shape}.")
     if n_examples is not None and y.shape[0] != n_examples:
-        raise ValueError(
-            f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example."
-        )
+        raise ValueError(f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example.")
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
     return np.ascontiguousarray(y.reshape(y.shape[0], -1))
@@ -117,7 +111,7 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
 
 def seed(random_state) -> int:
     """A 64-bit seed: an integer stands for itself, anything else is drawn from the way scikit-learn reads it."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+    if isinstance(random_state, WHOLE) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**63:
             raise ValueError(f"random_state must lie between 0 and 2**63 - 1; got {random_state!r}.")
         return int(random_state)

@@ -26,7 +26,7 @@ def mix(z):
 @part
 def word(key, slot):
     """The 64 random bits of one slot: output number slot + 1 of SplitMix64 started at ``key``."""
-    return mix(key + (np.uint64(slot) + np.uint64(1)) * GOLDEN)
+    return mix(np.uint64(key) + (np.uint64(slot) + np.uint64(1)) * GOLDEN)
 
 
 @part

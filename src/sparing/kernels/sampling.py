@@ -49,9 +49,7 @@ def _fill_alias(wished, accept, alias):
     for i in range(n_large):
         accept[large[i]], alias[large[i]] = 1.0, large[i]
     largest = np.argmax(wished)
-    for i in range(
-        n_small
-    ):  # short of 1 by rounding only; but a cell of probability 0 must pass on all its draws
+    for i in range(n_small):  # short of 1 by rounding only; but a cell of probability 0 must pass on all its draws
         poor = small[i]
         accept[poor], alias[poor] = (1.0, poor) if wished[poor] > 0.0 else (0.0, largest)
 

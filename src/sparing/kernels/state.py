@@ -20,8 +20,8 @@ SQUARE, ABSOLUTE, MOMENT = 0, 1, 2
 FIXED, ADAPTIVE, ADAGRAD = 0, 1, 2
 """Step sizes: a constant, one that falls with the gradients seen, one like it per attribute."""
 
-# columns of Model.rows: v; what SCALE_SUM * v lacks of the sum of all w so far; for lasso z+ and z- of the exponentiated
-# gradient; last, and only where the step size needs them, the sums of squared gradient entries
+# columns of Model.rows: v; what SCALE_SUM * v lacks of the sum of all w so far; for lasso z+ and z- of the
+# exponentiated gradient; last, and only where the step size needs them, the sums of squared gradient entries
 WEIGHT, OFFSET, PLUS, MINUS = range(4)
 SQUARES = {RIDGE: 2, LASSO: 4, SHRUNK: 2}
 
@@ -120,7 +120,7 @@ def add_exactly(total, error, term):
 
 @entry
 def fold(model, factor, inner):
-    """Write the sum of all w out, so that SCALE_SUM starts at zero again, and multiply v, z+, z- by ``factor``. O(d)."""
+    """Multiply v, z+ and z- by ``factor``, and write the sum of all w out, so that SCALE_SUM starts at zero. O(d)."""
     rows = model.rows
     rows[:, :, OFFSET] += model.numbers[SCALE_SUM] * rows[:, :, WEIGHT]
     model.numbers[SCALE_SUM] = 0.0

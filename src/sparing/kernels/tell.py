@@ -6,6 +6,7 @@ import numpy as np
 
 from sparing.kernels.compiling import part
 from sparing.kernels.sampling import tree_refresh
+from sparing.kernels.shrunk import shrunk_step
 from sparing.kernels.state import (
     ADAGRAD,
     ADAPTIVE,
@@ -24,6 +25,7 @@ from sparing.kernels.state import (
     ROUND,
     SCALE,
     SCALE_SUM,
+    SHRUNK,
     SIZE,
     SIZE_ERROR,
     SQUARES,
@@ -46,22 +48,27 @@ def slope(residual, tube, accuracy):
 
 
 @part
-def estimate(draws, values, y, seen, options, point, phi):
-    """Fill ``point`` (x_tilde, one entry per distinct point attribute) and ``phi`` (one per output).
-
-    Returns false if the inner product could not be had because a value told was NaN. A NaN among the point draws
-    leaves that draw out.
-    """
-    n_point, n_touched = draws.point_weights.size, draws.sizes[1]
-    for a in range(n_touched):
+def estimate_point(draws, values, seen, options, point):
+    """Fill ``point``: x_tilde, one entry per distinct point attribute. A NaN leaves its draws out."""
+    for a in range(draws.sizes[1]):
         point[a] = 0.0
-    for r in range(n_point):
+    for r in range(draws.point_weights.size):
         a = draws.place[r]
         x = values[a]
         if options.center:
             x -= seen.attributes[draws.attributes[a], 1]
         if not np.isnan(x):
             point[a] += draws.point_weights[r] * x
+
+
+@part
+def estimate(draws, values, y, seen, options, point, phi):
+    """Fill ``point`` and ``phi`` (one per output).
+
+    Returns false if the inner product could not be had because a value told was NaN.
+    """
+    n_point = draws.point_weights.size
+    estimate_point(draws, values, seen, options, point)
     for c in range(phi.size):
         phi[c] = -(y[c] - seen.targets[c]) if options.center else -y[c]
     for s in range(draws.sizes[2]):
@@ -197,6 +204,8 @@ def step(model, draws, options, point, phi, known):
         if known:
             if options.penalty == LASSO:
                 lasso_step(model, draws, options, point, phi)
+            elif options.penalty == SHRUNK:
+                shrunk_step(model, draws, options, point, phi)
             else:
                 ridge_step(model, draws, options, point, phi)
 

@@ -1,16 +1,25 @@
 """Learners under the papers' own names."""
 
+from sparing.learners.aer import AER
 from sparing.learners.full_information import OnlineLasso, OnlineRidge
 from sparing.learners.lasso import AELR, DDAELR, TwoPhasedDDAELR
 from sparing.learners.ridge import AERR, DDAERR, TwoPhasedDDAERR
+from sparing.learners.svr import AESVR, AnalyticLearner, AnalyticLoss, hinge_loss, squared_loss, tube_loss
 
 __all__ = [
     "AELR",
+    "AER",
     "AERR",
+    "AESVR",
+    "AnalyticLearner",
+    "AnalyticLoss",
     "DDAELR",
     "DDAERR",
     "OnlineLasso",
     "OnlineRidge",
     "TwoPhasedDDAELR",
     "TwoPhasedDDAERR",
+    "hinge_loss",
+    "squared_loss",
+    "tube_loss",
 ]

@@ -11,6 +11,8 @@ class OnlineRidge(OnlineLearner):
 
     budget: int = field(default=0, init=False)
 
+    reads_everything = True
+
     def _check(self) -> None:
         self.budget = max(self.n_attributes, 2)
         super()._check() if self.n_attributes > 1 else None

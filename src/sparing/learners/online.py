@@ -1,7 +1,7 @@
 """The loop that all online learners share: ask, tell, run, save, restore."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,8 @@ from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.ask import Draws, new_draws
 from sparing.kernels.run import ask_once, run_csr, run_dense, tell_once
-from sparing.kernels.sampling import AliasTable, alias_table
+from sparing.kernels.sampling import alias_table
+from sparing.learners.memory import Memory
 from sparing.types import Ledger, Query, Source
 
 PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
@@ -21,7 +22,7 @@ CHUNK = 65536  # rows between two chances to report progress or to be interrupte
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineLearner:
+class OnlineLearner(Memory):
     r"""Learns a linear model from a few attributes of each example, one example after the other.
 
     Parameters
@@ -75,8 +76,7 @@ class OnlineLearner:
     def __post_init__(self):
         checks.whole("n_attributes", self.n_attributes)
         self._check()
-        self._model: Any = None  # with _seen, _table and _options: there from the first round on
-        self._kept: dict[str, np.ndarray] = {}  # what a phase hands on to the next
+        self._forget()
         if self.n_examples is not None:
             checks.whole("n_examples", self.n_examples)
 
@@ -157,15 +157,15 @@ class OnlineLearner:
             raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
         sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
         place = np.concatenate([query.point, query.inner])
-        draws = Draws(
-            query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes
-        )
-        tell_once(self._model, self._seen, self._options, draws, values, y)
+        draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes)
+        self._learn(query, draws, values, y)
         self._turn()
 
-    def run(
-        self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None
-    ) -> Self:
+    def _learn(self, query: Query, draws: Draws, values: np.ndarray, y: np.ndarray) -> None:
+        """Move the state by a round whose values and target were checked."""
+        tell_once(self._model, self._seen, self._options, draws, values, y)
+
+    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
         """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
 
         Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
@@ -209,26 +209,26 @@ class OnlineLearner:
     def _targets(self, y, n_examples: int) -> np.ndarray:
         y = checks.targets(y, n_examples)
         if y.shape[1] != self.n_outputs:
-            raise ValueError(
-                f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output."
-            )
+            raise ValueError(f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output.")
         return y
 
     # Starting, and turning from one phase to the next ---------------------------------------------------------------
 
-    def _begin(
-        self, n_examples: int | None = None, options: Callable[[], kernel.Options] | None = None
-    ) -> None:
+    def _begin(self, n_examples: int | None = None) -> None:
         """Build the state before the first round, when all that it depends on is known."""
         if self._model is not None:
             return
         if self.n_examples is None:
             self.n_examples = n_examples
         importance = self._importance()
-        self._options = options() if options else self._options_for(*self._step())
+        self._options = self._first_options()
         self._table = alias_table(self._design())
         self._seen = kernel.new_seen(self.n_attributes, self.n_outputs)
         self._model = kernel.new_model(self.n_attributes, self.n_outputs, self._options, importance)
+
+    def _first_options(self) -> kernel.Options:
+        """The options of the first phase; most learners have no other."""
+        return self._options_for(*self._step())
 
     def _rounds_left(self) -> int:
         """Rounds until the present phase ends."""
@@ -275,9 +275,7 @@ class OnlineLearner:
         if self.step_size == "adagrad":
             return kernel.ADAGRAD, self.step_scale * self.radius / sqrt(self.n_attributes)
         lasso = self.penalty == "lasso"
-        return kernel.ADAPTIVE, self.step_scale * (
-            sqrt(log(2 * self.n_attributes) / 5) if lasso else self.radius
-        )
+        return kernel.ADAPTIVE, self.step_scale * (sqrt(log(2 * self.n_attributes) / 5) if lasso else self.radius)
 
     def _theorem(self) -> dict[str, Any]:
         """The arguments of the learner's theorem."""
@@ -285,105 +283,15 @@ class OnlineLearner:
             raise ValueError(
                 "step_size='theory' depends on how many examples will come; pass n_examples=, or step_size='adaptive'."
             )
-        known = dict(
-            algorithm=type(self).__name__, n_attributes=self.n_attributes, n_examples=self.n_examples
-        )
-        known |= dict(
-            radius=self.radius, budget=self.budget, point_looks=self.point_looks, norm_bound=self.norm_bound
-        )
-        return known | self._theory()
+        names = ("n_attributes", "n_examples", "radius", "budget", "point_looks", "norm_bound")
+        return {"algorithm": type(self).__name__} | {name: getattr(self, name) for name in names} | self._theory()
 
     def _has_bound(self) -> bool:
         """Whether what runs is what the theorem speaks of."""
         plain = self.inner == "paper" and not self.center and self.n_outputs == 1
         return plain and self.step_size == "theory" and self.step_scale == 1.0
 
-    # The model, and what it cost ------------------------------------------------------------------------------------
-
-    @property
-    def coef(self) -> np.ndarray:
-        """The model: the average of the weights over all rounds; (d,), or (n_outputs, d) for several outputs."""
-        if self._model is None:
-            return self._shape(np.zeros((self.n_attributes, self.n_outputs)))
-        return self._shape(kernel.average(self._model))
-
-    @property
-    def last_coef(self) -> np.ndarray:
-        """The weights that the last step left."""
-        if self._model is None:
-            return self.coef
-        return self._shape(kernel.weights(self._model))
-
-    @property
-    def intercept(self) -> float | np.ndarray:
-        """With centring, the mean target less the mean prediction; else zero."""
-        intercept = np.zeros(self.n_outputs)
-        if self.center and self._model is not None:
-            intercept = self._seen.targets - self.means @ np.atleast_2d(self.coef).T
-        return float(intercept[0]) if self.n_outputs == 1 else intercept
-
-    def _shape(self, weights: np.ndarray) -> np.ndarray:
-        return weights[:, 0].copy() if self.n_outputs == 1 else np.ascontiguousarray(weights.T)
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean of the cells seen, per attribute (zeros where means are not tracked)."""
-        return self._seen.attributes[:, 1].copy()
-
-    @property
-    def n_rounds(self) -> int:
-        """Examples told so far."""
-        return 0 if self._model is None else int(self._model.counts[kernel.ROUND])
-
-    @property
-    def cells(self) -> int:
-        """Distinct values bought so far."""
-        return 0 if self._model is None else int(self._model.counts[kernel.CELLS])
-
-    @property
-    def draws(self) -> int:
-        """Draws made so far; several draws of one value are one purchase."""
-        return 0 if self._model is None else int(self._model.counts[kernel.DRAWS])
-
     @property
     def bound(self) -> float | None:
         """The theorem's bound on the expected excess risk; None unless the theorem's own step size is used."""
         return theory.risk_bound(**self._theorem()) if self._has_bound() and self.n_rounds else None
-
-    # Saving ---------------------------------------------------------------------------------------------------------
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
-        saved = {"algorithm": np.asarray(type(self).__name__)}
-        for setting in fields(self):
-            value = getattr(self, setting.name)
-            if value is not None:
-                saved[f"setting.{setting.name}"] = np.asarray(value)
-        if self._model is not None:
-            for group, arrays in (("model", self._model), ("seen", self._seen), ("table", self._table)):
-                saved |= {f"{group}.{name}": array.copy() for name, array in arrays._asdict().items()}
-            saved |= {f"kept.{name}": array.copy() for name, array in self._kept.items()}
-            saved |= {f"options.{name}": np.asarray(value) for name, value in self._options._asdict().items()}
-        return saved
-
-    @classmethod
-    def from_state(cls, state) -> Self:
-        """The learner that was saved: it goes on as if it had never been interrupted."""
-        name = str(state["algorithm"])
-        if name != cls.__name__:
-            raise ValueError(f"the state is that of {name}; restore it with {name}.from_state().")
-
-        def group(prefix):
-            return {key.removeprefix(prefix): state[key] for key in state if key.startswith(prefix)}
-
-        settings = {key: value if value.ndim else value.item() for key, value in group("setting.").items()}
-        learner = cls(**settings)
-        if model := group("model."):
-            learner._model = kernel.Model(**{key: value.copy() for key, value in model.items()})
-            learner._seen = kernel.Seen(**{key: value.copy() for key, value in group("seen.").items()})
-            learner._table = AliasTable(**group("table."))
-            learner._kept = group("kept.")
-            learner._options = kernel.Options(
-                **{key: value.item() for key, value in group("options.").items()}
-            )
-        return learner

@@ -49,8 +49,8 @@ class TwoPhase(OnlineLearner):
             checks.positive("epsilon", self.epsilon, zero=True)
         if not 0 <= self.floor < 1 or (self.floor == 0 and self.epsilon in ("zero", 0)):
             raise ValueError(
-                f"floor must lie in (0, 1), or in [0, 1) with a positive epsilon; got {self.floor!r}. Without either an "
-                "attribute that phase one saw only as zero would never be looked at again."
+                f"floor must lie in (0, 1), or in [0, 1) with a positive epsilon; got {self.floor!r}. Without either, "
+                "an attribute that phase one saw only as zero would never be looked at again."
             )
 
     @property
@@ -76,9 +76,7 @@ class TwoPhase(OnlineLearner):
         if self.in_phase_two:
             return self._kept["second_moments"]
         counts, means, squares = self._seen.attributes.T
-        return designs.estimated_moments(
-            counts, np.maximum(squares - means**2, 0.0) if self.center else squares
-        )
+        return designs.estimated_moments(counts, np.maximum(squares - means**2, 0.0) if self.center else squares)
 
     @property
     def confidence_width(self) -> float:
@@ -101,18 +99,15 @@ class TwoPhase(OnlineLearner):
     def _rounds_left(self) -> int:
         return super()._rounds_left() if self.in_phase_two else self.n_pilot - self.n_rounds
 
-    def _phase_one(self):
-        """Uniform looks: the papers' AERR or AELR, or nothing but looking."""
+    def _first_options(self) -> kernel.Options:
+        """Phase one: the uniform looks of AERR or AELR, or nothing but looking."""
         if not self.warm_start:
-            options = self._options_for(kernel.FIXED, 0.0)
-            return options._replace(n_point=self.budget, n_inner=0, track=True, learn=False)
+            return self._options_for(kernel.FIXED, 0.0)._replace(
+                n_point=self.budget, n_inner=0, track=True, learn=False
+            )
         uniform = {"ridge": "AERR", "lasso": "AELR"}[self.penalty]
         options = self._options_for(*self._step(algorithm=uniform, n_examples=self.n_pilot))
         return options._replace(inner=self._inner_kind("paper"), track=True)
-
-    def _begin(self, n_examples: int | None = None) -> None:
-        if self._model is None:
-            super()._begin(n_examples, options=self._phase_one)
 
     def _turn(self) -> None:
         if self.in_phase_two or self.n_rounds < self.n_pilot:
@@ -126,8 +121,10 @@ class TwoPhase(OnlineLearner):
         kernel.restart(self._model, kernel.average(self._model), self._options)
 
     def _theory(self):
+        if not self.in_phase_two:
+            return {}
         known = {"second_moments": self.second_moments, "epsilon": self.confidence_width / self.norm_bound**2}
-        return known | {"n_examples": max(1, self.n_examples - self.n_pilot)}
+        return known | {"n_examples": max(1, int(self.n_examples or 0) - self.n_pilot)}
 
     def _has_bound(self) -> bool:
         """The theorems know phase two as printed: it starts anew, with their epsilon and without a floor."""

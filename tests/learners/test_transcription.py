@@ -1,0 +1,94 @@
+"""The kernels against the papers' pseudo-code, written out in plain NumPy on dense vectors and fed the same looks."""
+
+import numpy as np
+import pytest
+
+from sparing.learners import AELR, AERR, DDAELR, DDAERR
+
+D, N, RADIUS = 12, 300, 2.0
+RNG = np.random.default_rng(2)
+X = RNG.standard_normal((N, D)) * np.linspace(2, 0.1, D) + 0.3
+Y = X @ RNG.standard_normal(D)
+MOMENTS = np.mean(X**2, axis=0)
+
+
+def estimates(query, x, y, w):
+    """x_tilde and phi from the looks alone, with the weights as the transcription has them."""
+    x_tilde = np.zeros(D)
+    for place, weight in zip(query.point, query.point_weights, strict=True):
+        x_tilde[query.attributes[place]] += weight * x[query.attributes[place]]
+    phi = -y
+    for place, weight in zip(query.inner, query.inner_weights[:, 0], strict=True):
+        phi += weight * x[query.attributes[place]]
+    return x_tilde, phi
+
+
+class Gaerr:
+    """Algorithm 1 of Kukliansky & Shamir 2015, with constant, adaptive or AdaGrad steps."""
+
+    def __init__(self, kind, step):
+        self.kind, self.step, self.w, self.total = kind, step, np.zeros(D), 0.0
+        self.squares = np.zeros(D)
+
+    def weights(self):
+        return self.w
+
+    def update(self, gradient):
+        if self.kind == "adagrad":
+            self.squares += gradient**2
+            roots = np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
+            eta = self.step * RADIUS / np.sqrt(D) / roots
+        elif self.kind == "adaptive":
+            self.total += gradient @ gradient
+            eta = self.step * RADIUS / np.sqrt(self.total)
+        else:
+            eta = self.step
+        v = self.w - eta * gradient
+        self.w = v * RADIUS / max(np.linalg.norm(v), RADIUS)
+
+
+class Gaelr:
+    """Algorithm 3 of Kukliansky & Shamir 2015, on logarithms of z+ and z-."""
+
+    def __init__(self, kind, step):
+        self.kind, self.step, self.plus, self.minus = kind, step, np.zeros(D), np.zeros(D)
+        self.squares = np.zeros(D)
+
+    def weights(self):
+        top = max(self.plus.max(), self.minus.max())
+        plus, minus = np.exp(self.plus - top), np.exp(self.minus - top)
+        return (plus - minus) * RADIUS / (plus.sum() + minus.sum())
+
+    def update(self, gradient):
+        self.squares += gradient**2
+        if self.kind == "adagrad":
+            eta = self.step * RADIUS / np.sqrt(D) / np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
+        elif self.kind == "adaptive":
+            eta = self.step * np.sqrt(np.log(2 * D) / 5 / self.squares.max())
+        else:
+            eta = self.step
+        move = np.clip(eta * gradient, -1.0, 1.0)
+        self.plus -= move
+        self.minus += move
+
+
+@pytest.mark.parametrize("options", [{"split": "paper"}, {"split": "even", "inner": "improved"}], ids=["paper", "even"])
+@pytest.mark.parametrize("step", [("fixed", 0.02), ("fixed", 5.0), ("adaptive", 1.0), ("adagrad", 1.0)])
+@pytest.mark.parametrize("cls", [AERR, DDAERR, AELR, DDAELR])
+def test_kernels_do_what_the_pseudo_code_says(cls, step, options):
+    kind, size = step
+    known = {"second_moments": MOMENTS} if cls in (DDAERR, DDAELR) else {}
+    if not known:
+        options = options | {"inner": "paper"}
+    how = {"step_size": size} if kind == "fixed" else {"step_size": kind, "step_scale": size}
+    learner = cls(D, budget=6, radius=RADIUS, random_state=1, **how, **options, **known)
+    plain = (Gaelr if cls in (AELR, DDAELR) else Gaerr)(kind, size)
+    total = np.zeros(D)
+    for x, y in zip(X, Y, strict=True):
+        query = learner.ask()
+        np.testing.assert_allclose(learner.last_coef, plain.weights(), rtol=0, atol=1e-9)
+        x_tilde, phi = estimates(query, x, y, plain.weights())
+        total += plain.weights()
+        plain.update(phi * x_tilde)
+        learner.tell(query, x[query.attributes], y)
+    np.testing.assert_allclose(learner.coef, total / N, rtol=0, atol=1e-9)
