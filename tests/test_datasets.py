@@ -109,9 +109,7 @@ def test_power_law_seed_reproduces_and_fewer_examples_are_the_first_of_more():
 
 @pytest.mark.parametrize("exponent", [-1000, 1000])
 def test_power_law_of_an_extreme_exponent_neither_overflows_nor_loses_its_norm(exponent):
-    assert np.linalg.norm(
-        make_power_law(1, exponent=exponent, penalty="ridge").second_moments
-    ) == pytest.approx(1)
+    assert np.linalg.norm(make_power_law(1, exponent=exponent, penalty="ridge").second_moments) == pytest.approx(1)
     assert make_power_law(1, exponent=exponent, penalty="lasso").second_moments.max() == 1
 
 
@@ -147,9 +145,7 @@ def test_scaling_to_max_abs_one_keeps_the_float_type_and_goes_back(dtype, center
     assert scaled.dtype == dtype
     np.testing.assert_allclose(scaled, expected, atol=10 * np.finfo(dtype).eps)
     np.testing.assert_array_equal(scaler.transform(X[:7]), scaled[:7])
-    np.testing.assert_allclose(
-        scaler.inverse_transform(scaled), X, rtol=1e-5 if dtype == np.float32 else 1e-12
-    )
+    np.testing.assert_allclose(scaler.inverse_transform(scaled), X, rtol=1e-5 if dtype == np.float32 else 1e-12)
     np.testing.assert_array_equal(X, before)
 
 
@@ -348,21 +344,15 @@ def test_rcv1_from_a_file_drops_stories_on_both_sides(monkeypatch, tmp_path):
 )
 def test_a_missing_file_or_folder_says_what_to_do(monkeypatch, tmp_path, load, name):
     monkeypatch.setenv("SPARING_DATA", str(tmp_path))
-    with pytest.raises(
-        FileNotFoundError, match=f"named by SPARING_DATA has no file {name}; put {name} there.*unset"
-    ):
+    with pytest.raises(FileNotFoundError, match=f"named by SPARING_DATA has no file {name}; put {name} there.*unset"):
         load()
     monkeypatch.setenv("SPARING_DATA", str(tmp_path / "gone"))
-    with pytest.raises(
-        FileNotFoundError, match=f"gone' named by SPARING_DATA does not exist, and {name} is needed"
-    ):
+    with pytest.raises(FileNotFoundError, match=f"gone' named by SPARING_DATA does not exist, and {name} is needed"):
         load()
 
 
 def test_medical_data_need_their_file(no_folder, tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"pima.csv is needed .* set the environment variable SPARING_DATA"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"pima.csv is needed .* set the environment variable SPARING_DATA"):
         load_medical("pima")
     no_folder.setenv("SPARING_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"has no file pima.csv; put pima.csv there") as error:
@@ -401,13 +391,9 @@ def test_covertype_is_fetched_without_a_folder(no_folder):
 def test_rcv1_is_fetched_without_a_folder(no_folder):
     topics = np.array(["C11", "CCAT", "ECAT", "GCAT", "M11", "MCAT"], dtype=object)
     stories = ["C11 CCAT", "ECAT CCAT", "GCAT", "M11 MCAT", "CCAT GCAT", "C11"]  # both sides; neither side
-    target = sparse.csr_matrix(
-        [[topic in story.split() for topic in topics] for story in stories], dtype=np.uint8
-    )
+    target = sparse.csr_matrix([[topic in story.split() for topic in topics] for story in stories], dtype=np.uint8)
     data = sparse.eye(6, 9, format="csr")
-    no_folder.setattr(
-        sklearn.datasets, "fetch_rcv1", lambda: Bunch(data=data, target=target, target_names=topics)
-    )
+    no_folder.setattr(sklearn.datasets, "fetch_rcv1", lambda: Bunch(data=data, target=target, target_names=topics))
     news = load_rcv1(dtype=np.float32)
     check_fields(news)
     assert news.target.tolist() == [1, 1, -1, -1]

@@ -99,9 +99,8 @@ def _foreseen_ridge(s: _Setting) -> float:
 
 
 def _foreseen_lasso(s: _Setting) -> float:
-    """(16 L + 88 d epsilon/3)/k + 1, or 61^2 d/(80 k) (KS Theorem 4.7)."""
-    spread = 16 * _total(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)
-    return min(61**2 / 80 * s.n_attributes / s.point_looks, spread / s.point_looks + 1)
+    """(16 L + 88 d epsilon/3)/k + 1, epsilon at most 1, hence never above 61^2 d/(80 k) (KS Theorem 4.7)."""
+    return (16 * _total(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
 def _half_norm(s: _Setting, upper: float | None = None) -> float:
@@ -239,7 +238,7 @@ def step_size(
     half_norm : float
         For ridge, if known: H, the 1/2-norm of :math:`E[x^2]` or more. Comes before ``second_moments``.
     epsilon : float
-        The ``confidence_width`` of phase one. The lasso caps it at 1.
+        The ``confidence_width`` of phase one, in units of X^2. The lasso caps it at 1.
     point_looks : int
         Looks at the point, k; budget - 1 unless more than one look goes to the inner product.
     norm_bound : float
@@ -349,8 +348,8 @@ def pilot_size(
 ) -> int:
     r"""The order of the phase-one examples needed: :math:`d\log(2d/\delta)/(k+1)` times a factor.
 
-    Far more than that ``"improve"`` on uniform looks: the factor is H for ridge if H is known, d if not, 1 for
-    lasso. So many ``"match"`` known moments up to constants: the factor is :math:`d^2/H` for ridge,
+    Far more than that ``"improve"`` on uniform looks: the factor is H for ridge if H is known, d if not; 1 for
+    lasso. So many ``"match"`` known moments up to constants: the factor is :math:`d^2/H` for ridge and
     :math:`d/L` for lasso (KS after Theorems 3.6, 3.12 and 4.7).
 
     Examples
@@ -432,8 +431,7 @@ def gradient_second_moment(x, y: float, w, q, p, *, point_looks: int, inner_look
     x, w, q, p = (np.asarray(vector, dtype=np.float64) for vector in (x, w, q, p))
     if not x.shape == w.shape == q.shape == p.shape == (x.size,):
         raise ValueError(
-            f"x, w, q and p must be vectors of one length; got shapes {x.shape}, {w.shape}, {q.shape} and "
-            f"{p.shape}."
+            f"x, w, q and p must be vectors of one length; got shapes {x.shape}, {w.shape}, {q.shape} and {p.shape}."
         )
     product = float(w @ x)
     inner_variance = (_drawn_square("p", p, w * x) - product**2) / checks.whole("inner_looks", inner_looks)

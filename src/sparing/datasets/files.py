@@ -14,9 +14,7 @@ def data_file(name: str, *, download: bool = True) -> Path | None:
     path = Path(folder).expanduser() / name
     if path.is_file():
         return path
-    missing = (
-        f"has no file {name}" if path.parent.is_dir() else f"does not exist, and {name} is needed from it"
-    )
+    missing = f"has no file {name}" if path.parent.is_dir() else f"does not exist, and {name} is needed from it"
     otherwise = f", or unset {VARIABLE} to download the data set" if download else ""
     raise FileNotFoundError(
         f"the folder {folder!r} named by {VARIABLE} {missing}; put {name} there, or let {VARIABLE} name the "

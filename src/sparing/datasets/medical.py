@@ -117,8 +117,6 @@ def _costs(names, prices, computed_from) -> dict[str, np.ndarray | None]:
     groups = np.array([prices[attribute][2] for attribute in names])
     return {
         "costs": costs,
-        "discount_costs": None
-        if np.isnan(discounts).all()
-        else np.where(np.isnan(discounts), costs, discounts),
+        "discount_costs": None if np.isnan(discounts).all() else np.where(np.isnan(discounts), costs, discounts),
         "groups": groups if groups.astype(bool).any() else None,
     }

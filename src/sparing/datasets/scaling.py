@@ -37,9 +37,7 @@ def scale_max_abs(X, *, center=True):
         scaler = make_pipeline(MaxAbsScaler())
         return scaler.fit_transform(X), scaler
     if issparse(X):
-        raise ValueError(
-            "X is sparse and centring would fill it with numbers; pass center=False, or X.toarray()."
-        )
+        raise ValueError("X is sparse and centring would fill it with numbers; pass center=False, or X.toarray().")
     offset = _centerer(X)
     X = offset.transform(X)
     scale = MaxAbsScaler().fit(X)

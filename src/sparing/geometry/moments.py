@@ -167,8 +167,6 @@ def _rows(chunk):
             chunk = chunk.astype(np.float64)
             chunk.sum_duplicates()
             return chunk
-        if hasattr(chunk, "to_numpy"):
-            return chunk.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(chunk, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold real numbers: {error}. Encode or drop the other columns.") from error
