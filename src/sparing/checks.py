@@ -73,6 +73,17 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     return moments
 
 
+def scale(values, n_attributes: int) -> np.ndarray:
+    """One positive number per attribute, to divide it by."""
+    scales = np.asarray(values, dtype=np.float64)
+    if scales.shape != (n_attributes,) or not np.isfinite(scales).all() or (scales <= 0).any():
+        raise ValueError(
+            f"scale must hold one positive finite number for each of the {n_attributes} attributes; got "
+            f"{'some that are not' if scales.shape == (n_attributes,) else f'shape {scales.shape}'}."
+        )
+    return scales
+
+
 def matrix(X, n_attributes: int | None = None):
     """Rows to learn from: a numeric array as it is (no copy), or a CSR matrix with sorted indices.
 
@@ -106,7 +117,7 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
         raise ValueError(f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example.")
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
-    return np.ascontiguousarray(y.reshape(y.shape[0], -1))
+    return np.require(y.reshape(y.shape[0], -1), requirements=["C", "W"])
 
 
 def seed(random_state) -> int:

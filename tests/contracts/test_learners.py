@@ -7,11 +7,14 @@ from scipy import sparse
 from sparing.geometry import second_moments
 from sparing.learners import (
     AELR,
+    AER,
     AERR,
+    AESVR,
     DDAELR,
     DDAERR,
     OnlineLasso,
     OnlineRidge,
+    PlugInSVR,
     TwoPhasedDDAELR,
     TwoPhasedDDAERR,
 )
@@ -39,6 +42,10 @@ FEW = [
     (DDAELR, {"second_moments": MOMENTS, "inner": "improved", "step_size": "adaptive"}),
     (TwoPhasedDDAELR, {"pilot": 50}),
     (TwoPhasedDDAELR, {"inner": "improved", "split": "even", "epsilon": 0.01, "warm_start": False}),
+    (DDAERR, {"second_moments": MOMENTS, "scale": np.sqrt(MOMENTS) + 0.1, "center": True, "floor": 0.1}),
+    (AER, {"alpha": 0.5}),
+    (AESVR, {"estimator": "plug-in"}),
+    (PlugInSVR, {"second_moments": MOMENTS, "inner": "improved"}),
 ]
 ALL = [*FEW, (OnlineRidge, {}), (OnlineRidge, {"center": True, "step_size": "adaptive"}), (OnlineLasso, {})]
 

@@ -31,21 +31,23 @@ def new_tree(values):
 @settings(deadline=None, max_examples=200)
 def test_alias_table_has_the_probabilities_it_states_and_near_those_wished(values):
     table = alias_table(values)
-    cells = len(values)
-    drawn = np.zeros(cells)
-    for cell in range(cells):  # integrate over the uniform number exactly: accept in [0, accept), else alias
-        drawn[cell] += float(table.accept[cell]) / cells
-        drawn[table.alias[cell]] += (1.0 - float(table.accept[cell])) / cells
+    count = len(values)
+    drawn = np.zeros(count)
+    for cell, (kept, alias, _, _) in enumerate(table.cells):  # integrate over the uniform number exactly
+        drawn[cell] += kept / count
+        drawn[int(alias)] += (1.0 - kept) / count
     np.testing.assert_allclose(drawn, table.probability, rtol=1e-12, atol=1e-300)
-    np.testing.assert_allclose(table.probability.sum(), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(table.probability, values / values.sum(), atol=1e-7)
+    np.testing.assert_allclose(table.probability, values / values.sum(), rtol=1e-9, atol=1e-15)
     assert not drawn[values == 0].any()
 
 
-def test_alias_draws_follow_the_uniform_number():
-    table = alias_table([1.0, 3.0])
-    grid = (np.arange(4_000) + 0.5) / 4_000
-    assert np.mean([draw_alias(table, u) for u in grid]) == pytest.approx(0.75, abs=1e-3)
+def test_alias_draws_follow_the_uniform_number_and_know_their_probability():
+    table = alias_table([1.0, 3.0, 0.0])
+    grid = (np.arange(6_000) + 0.5) / 6_000
+    drawn = [draw_alias(table.cells, u) for u in grid]
+    assert np.mean([i == 1 for i, _ in drawn]) == pytest.approx(0.75, abs=1e-3)
+    for i, weight in drawn:
+        assert weight == pytest.approx(1.0 / table.probability[i], rel=1e-12)
 
 
 @given(masses, st.data())

@@ -19,12 +19,15 @@ X_HERE, Y_HERE = np.array([0.7, -1.3, 0.4, 2.0]), 0.9
 
 
 @entry
-def gradient_estimate(draws, values, y, seen, options, d):
-    point, phi = np.empty(draws.attributes.size), np.empty(1)
+def fill_estimates(draws, values, y, seen, options, point, phi):
     estimate(draws, values, y, seen, options, point, phi)
-    gradient = np.zeros(d)
-    for a in range(draws.sizes[1]):
-        gradient[draws.attributes[a]] = phi[0] * point[a]
+
+
+def gradient_estimate(draws, values, y, seen, options, d):
+    point, phi, gradient = np.zeros(draws.attributes.size), np.zeros(1), np.zeros(d)
+    fill_estimates(draws, values, y, seen, options, point, phi)
+    touched = draws.sizes[1]
+    gradient[draws.attributes[:touched]] = phi[0] * point[:touched]
     return gradient
 
 

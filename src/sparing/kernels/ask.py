@@ -38,67 +38,98 @@ def new_draws(n_point, n_inner, n_outputs) -> Draws:
     )
 
 
+def new_room(draws, n_outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Room for the values of one round and for its estimates of point and slope."""
+    looks = draws.attributes.size
+    return np.empty(looks), np.empty(looks), np.empty(n_outputs)
+
+
 @part
-def _note(draws, draw, attribute, n):
+def _note(lookup, mask, attributes, place, draw, attribute, n):
     """Enter one draw; a repeated attribute is the same purchase. Returns how many are distinct so far."""
-    mask = draws.lookup.size - 1
     slot = (attribute * 0x9E3779B1) & mask
-    while draws.lookup[slot] >= 0:
-        if draws.attributes[draws.lookup[slot]] == attribute:
-            draws.place[draw] = draws.lookup[slot]
+    while lookup[slot] >= 0:
+        if attributes[lookup[slot]] == attribute:
+            place[draw] = lookup[slot]
             return n
         slot = (slot + 1) & mask
-    draws.lookup[slot] = n
-    draws.attributes[n] = attribute
-    draws.place[draw] = n
+    lookup[slot] = n
+    attributes[n] = attribute
+    place[draw] = n
     return n + 1
 
 
 @part
-def _ask_few(model, table, options, draws):
-    """GAERR and GAELR, lines 4-8: k attributes from q for the point, others from p for the inner product.
+def draw_point(table, key, draws, size):
+    """Draw the point's attributes from q; a hash table of ``size`` slots finds repeated ones. Returns the distinct."""
+    lookup, attributes, place, weights = draws.lookup, draws.attributes, draws.place, draws.point_weights
+    for slot in range(size):
+        lookup[slot] = -1
+    cells, n_point, n = table.cells, weights.size, 0
+    for r in range(n_point):
+        place[r], weights[r] = draw_alias(cells, uniform(key, r))
+    for r in range(n_point):
+        weights[r] /= n_point
+        n = _note(lookup, size - 1, attributes, place, r, place[r], n)
+    draws.sizes[1] = n
+    return n
+
+
+@part
+def draw_inner(model, key, draws, size, first, last, total, repeats, n):
+    """Draws first..last of the inner product, from p, one of ``repeats`` each. Returns how many are distinct so far."""
+    tree, starts, rows, scale = model.tree, model.starts, model.rows, model.numbers[SCALE]
+    n_point = draws.point_weights.size
+    for s in range(first, last):
+        j = tree_draw(tree, starts, uniform(key, n_point + s) * total)
+        over_p = scale * total / (tree[j] * repeats)
+        for c in range(rows.shape[1]):
+            draws.inner_weights[s, c] = rows[j, c, WEIGHT] * over_p
+        n = _note(draws.lookup, size - 1, draws.attributes, draws.place, n_point + s, j, n)
+    return n
+
+
+@part
+def ask_point(model, table, options, draws):
+    """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them."""
+    if not options.everything:
+        draw_point(table, round_key(options.seed, model.counts[ROUND]), draws, draws.lookup.size)
+        return
+    d = model.rows.shape[0]
+    for i in range(d):
+        draws.attributes[i] = draws.place[i] = i
+        draws.point_weights[i] = 1.0
+    draws.sizes[1] = d
+
+
+@part
+def ask_inner(model, options, draws):
+    """Line 8: other attributes, from p, for the inner product. With full information: all of them again.
 
     With w = 0 there is no p and no need of one: the inner product is 0 exactly, and nothing is looked at for it.
     """
-    n_point, n_inner = options.n_point, options.n_inner
-    key = round_key(options.seed, model.counts[ROUND])
-    for slot in range(draws.lookup.size):
-        draws.lookup[slot] = -1
-    n = 0
-    for r in range(n_point):
-        i = draw_alias(table, uniform(key, r))
-        draws.point_weights[r] = 1.0 / (n_point * table.probability[i])
-        n = _note(draws, r, i, n)
-    draws.sizes[1] = n
-    total = tree_total(model.tree, model.starts) if n_inner > 0 else 0.0
-    drawn = n_inner if total > 0.0 else 0
-    scale = model.numbers[SCALE]
-    for s in range(drawn):
-        j = tree_draw(model.tree, model.starts, uniform(key, n_point + s) * total)
-        over_p = total / (model.tree[j] * n_inner)
-        for c in range(model.rows.shape[1]):
-            draws.inner_weights[s, c] = scale * model.rows[j, c, WEIGHT] * over_p
-        n = _note(draws, n_point + s, j, n)
-    draws.sizes[0] = n
-    draws.sizes[2] = drawn
-
-
-@part
-def _ask_all(model, draws):
-    """Full information: every attribute once, for the point and for the inner product."""
+    if not options.everything:
+        total = tree_total(model.tree, model.starts) if options.n_inner > 0 else 0.0
+        drawn = options.n_inner if total > 0.0 else 0
+        key, size = round_key(options.seed, model.counts[ROUND]), draws.lookup.size
+        draws.sizes[0] = draw_inner(model, key, draws, size, 0, drawn, total, drawn, draws.sizes[1])
+        draws.sizes[2] = drawn
+        return
     d, scale = model.rows.shape[0], model.numbers[SCALE]
     for i in range(d):
-        draws.attributes[i] = draws.place[i] = draws.place[d + i] = i
-        draws.point_weights[i] = 1.0
+        draws.place[d + i] = i
         for c in range(model.rows.shape[1]):
             draws.inner_weights[i, c] = scale * model.rows[i, c, WEIGHT]
-    draws.sizes[:] = d
+    draws.sizes[0] = draws.sizes[2] = d
 
 
 @part
-def ask(model, table, options, draws):
-    """The looks of the next round."""
-    if options.everything:
-        _ask_all(model, draws)
-    else:
-        _ask_few(model, table, options, draws)
+def touch(model, draws):
+    """Read what ``tell`` will change, all at once: memory answers many questions in the time it takes for one.
+
+    Returns a number that means nothing, so that the compiler keeps the reads.
+    """
+    rows, tree, attributes, total = model.rows, model.tree, draws.attributes, 0.0
+    for a in range(draws.sizes[1]):
+        total += rows[attributes[a], 0, WEIGHT] + tree[attributes[a]]
+    return total

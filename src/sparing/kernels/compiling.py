@@ -1,29 +1,26 @@
 """How kernels are compiled: one decorator for entries called from Python, one for the parts they are made of.
 
-Division by zero follows IEEE rules as in NumPy (no hidden exception path in the inner loops). Parts are inlined
-before type inference, so that the tuples of arrays they take are never passed, counted or copied at run time.
+Parts are inlined before type inference, and reference counting is switched off: the tuples of arrays that kernels
+take are never passed, counted or copied at run time. So kernels allocate nothing; Python hands them their arrays.
+Division by zero follows IEEE rules as in NumPy (no hidden exception path in the inner loops).
 """
 
+from hashlib import sha256
 from pathlib import Path
 
 from numba import njit
 
-entry = njit(cache=True, error_model="numpy", nogil=True)
+_SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+
 part = njit(cache=True, error_model="numpy", inline="always")
 
 
-def forget_stale_kernels(folder: Path) -> None:
-    """Remove compiled entries older than any kernel source.
+def entry(function):
+    """Compile for calls from Python, once per machine.
 
-    Numba compares an entry with its own file only, so it would go on running parts that have since changed.
+    Numba takes a compiled entry for valid while its own file is unchanged, though parts from other files are inlined
+    in it; so the stamp on its cache is made that of all kernel sources.
     """
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    for index in (folder / "__pycache__").glob("*.nbi"):
-        try:
-            if index.stat().st_mtime < newest:
-                index.unlink()
-        except OSError:  # another process was faster, or the folder is read-only
-            continue
-
-
-forget_stale_kernels(Path(__file__).parent)
+    kernel = njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)
+    kernel._cache._cache_file._source_stamp = _SOURCES
+    return kernel

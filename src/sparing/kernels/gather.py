@@ -1,25 +1,70 @@
-"""Read the named attributes of one row, and nothing else."""
+"""Read the named attributes of one row, and nothing else, whatever the matrix is stored like."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
 
 from sparing.kernels.compiling import part
 
 
-@part
-def gather_dense(X, row, attributes, n, values):
-    """``values[a] = X[row, attributes[a]]`` for the first n attributes."""
-    for a in range(n):
-        values[a] = X[row, attributes[a]]
+class Rows(NamedTuple):
+    """A matrix as kernels see it: one type for row-major, column-major, sliced and CSR matrices of one dtype.
+
+    Dense: entry (r, i) is ``values[r * row_step + i * column_step]``. CSR: ``indptr`` is not empty, and the indices of
+    a row are sorted.
+    """
+
+    values: np.ndarray
+    row_step: int
+    column_step: int
+    indices: np.ndarray
+    indptr: np.ndarray
+
+
+class _SameMemory:
+    """Memory of an array under another shape, not marked read-only: kernels never write to it."""
+
+    def __init__(self, array, shape, strides):
+        self.array = array  # keeps the memory alive
+        described = {"data": (array.ctypes.data, False), "shape": shape, "strides": strides}
+        self.__array_interface__ = array.__array_interface__ | described
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    """All memory from the first to the last entry of an array as a vector, without a copy."""
+    item = array.itemsize
+    length = 1 + sum((size - 1) * step // item for size, step in zip(array.shape, array.strides, strict=True))
+    return np.asarray(_SameMemory(array, (length if array.size else 0,), (item,)))
+
+
+def rows_of(X) -> Rows:
+    """Rows of a dense or CSR matrix. Nothing is copied, unless a slice runs backwards or between entries."""
+    if sparse.issparse(X):
+        return Rows(_flat(X.data), 0, 0, _flat(X.indices), _flat(X.indptr))
+    steps = [step / X.itemsize for step in X.strides]
+    if any(step < 0 or step != int(step) for step in steps):
+        X = np.ascontiguousarray(X)
+        steps = [step // X.itemsize for step in X.strides]
+    none = np.zeros(0, np.int32)
+    return Rows(_flat(X), int(steps[0]), int(steps[1]), none, none)
 
 
 @part
-def gather_csr(data, indices, indptr, row, attributes, n, values):
-    """The same for CSR rows with sorted indices: a binary search an attribute."""
-    first, last = indptr[row], indptr[row + 1]
-    for a in range(n):
-        low, high, wanted = first, last, attributes[a]
+def gather(rows, row, attributes, first, last, values):
+    """``values[a] = X[row, attributes[a]]`` for a from first to last; in CSR rows by a binary search each."""
+    if rows.indptr.size == 0:
+        start = row * rows.row_step
+        for a in range(first, last):
+            values[a] = rows.values[start + attributes[a] * rows.column_step]
+        return
+    begin, end = rows.indptr[row], rows.indptr[row + 1]
+    for a in range(first, last):
+        low, high, wanted = begin, end, attributes[a]
         while low < high:
             middle = (low + high) // 2
-            if indices[middle] < wanted:
+            if rows.indices[middle] < wanted:
                 low = middle + 1
             else:
                 high = middle
-        values[a] = data[low] if low < last and indices[low] == wanted else 0.0
+        values[a] = rows.values[low] if low < end and rows.indices[low] == wanted else 0.0

@@ -1,43 +1,35 @@
 """What Python calls: one ask, one tell, or a compiled loop of the very same two over rows."""
 
-import numpy as np
-
-from sparing.kernels.ask import ask
+from sparing.kernels.ask import ask_inner, ask_point, touch
 from sparing.kernels.compiling import entry
-from sparing.kernels.gather import gather_csr, gather_dense
+from sparing.kernels.gather import gather
 from sparing.kernels.tell import tell
 
 
 @entry
 def ask_once(model, table, options, draws):
     """Fill ``draws`` with the looks of the next round."""
-    ask(model, table, options, draws)
+    ask_point(model, table, options, draws)
+    ask_inner(model, options, draws)
 
 
 @entry
-def tell_once(model, seen, options, draws, values, y):
-    """One round after its values are known."""
-    looks = draws.attributes.size
-    tell(model, seen, options, draws, values, y, np.empty(looks), np.empty(y.size))
+def tell_once(model, seen, options, draws, values, y, point, phi):
+    """One round after its values are known; ``point`` and ``phi`` are room for its estimates."""
+    tell(model, seen, options, draws, values, y, point, phi)
 
 
 @entry
-def run_dense(model, table, seen, options, draws, X, y, first, last):
-    """Rounds over rows first..last of a dense matrix."""
-    looks = draws.attributes.size
-    values, point, phi = np.empty(looks), np.empty(looks), np.empty(y.shape[1])
+def run_rows(model, table, seen, options, draws, values, point, phi, rows, y, first, last):
+    """Rounds over rows first..last of a matrix.
+
+    What the point needs is fetched before the inner product is drawn: the draws take as long as memory does.
+    """
+    attributes, sizes = draws.attributes, draws.sizes
     for row in range(first, last):
-        ask(model, table, options, draws)
-        gather_dense(X, row, draws.attributes, draws.sizes[0], values)
-        tell(model, seen, options, draws, values, y[row], point, phi)
-
-
-@entry
-def run_csr(model, table, seen, options, draws, data, indices, indptr, y, first, last):
-    """Rounds over rows first..last of a CSR matrix."""
-    looks = draws.attributes.size
-    values, point, phi = np.empty(looks), np.empty(looks), np.empty(y.shape[1])
-    for row in range(first, last):
-        ask(model, table, options, draws)
-        gather_csr(data, indices, indptr, row, draws.attributes, draws.sizes[0], values)
+        ask_point(model, table, options, draws)
+        gather(rows, row, attributes, 0, sizes[1], values)
+        phi[0] = touch(model, draws)
+        ask_inner(model, options, draws)
+        gather(rows, row, attributes, sizes[1], sizes[0], values)
         tell(model, seen, options, draws, values, y[row], point, phi)

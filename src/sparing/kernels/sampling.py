@@ -11,26 +11,21 @@ FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
 
 
 class AliasTable(NamedTuple):
-    """A fixed distribution: cell i keeps ``accept[i]`` of its share and gives the rest to ``alias[i]``.
+    """A fixed distribution: cell i keeps a part of its share and gives the rest to another attribute, its alias.
 
-    Kept small, because a million attributes must stay in the cache: thresholds are single precision, and
-    ``probability`` is not what was wished for but what the draws from this very table have.
+    All that a draw needs of its cell lies in one row, so a draw costs one look into memory. ``probability`` is what the
+    draws from this very table have; it differs from what was wished for by rounding only.
     """
 
-    accept: np.ndarray  # float32
-    alias: np.ndarray  # int32
-    probability: np.ndarray  # float64
+    cells: np.ndarray  # (d, 4): part kept, alias, and 1 / probability of the cell's own attribute and of its alias
+    probability: np.ndarray  # (d,)
 
 
 @entry
-def _fill_alias(wished, accept, alias):
-    """Vose's construction: pair every cell that is short with one that has too much."""
-    d = wished.size
-    share = wished * d
-    small = np.empty(d, np.int64)
-    large = np.empty(d, np.int64)
+def _fill_alias(share, small, large, richest, kept, alias):
+    """Vose's construction: pair every cell that is short with one that has too much. ``share`` is used up."""
     n_small = n_large = 0
-    for i in range(d):
+    for i in range(share.size):
         if share[i] < 1.0:
             small[n_small] = i
             n_small += 1
@@ -40,37 +35,43 @@ def _fill_alias(wished, accept, alias):
     while n_small and n_large:
         n_small -= 1
         poor, rich = small[n_small], large[n_large - 1]
-        accept[poor], alias[poor] = share[poor], rich
+        kept[poor], alias[poor] = share[poor], rich
         share[rich] -= 1.0 - share[poor]
         if share[rich] < 1.0:
             n_large -= 1
             small[n_small] = rich
             n_small += 1
     for i in range(n_large):
-        accept[large[i]], alias[large[i]] = 1.0, large[i]
-    largest = np.argmax(wished)
+        kept[large[i]], alias[large[i]] = 1.0, large[i]
     for i in range(n_small):  # short of 1 by rounding only; but a cell of probability 0 must pass on all its draws
         poor = small[i]
-        accept[poor], alias[poor] = (1.0, poor) if wished[poor] > 0.0 else (0.0, largest)
+        kept[poor], alias[poor] = (1.0, poor) if share[poor] > 0.0 else (0.0, richest)
 
 
 def alias_table(wished) -> AliasTable:
     """Table for ``draw_alias``; the wished probabilities need not be normalised."""
     wished = np.ascontiguousarray(wished, dtype=np.float64)
     wished = wished / wished.sum()
-    accept, alias = np.empty(wished.size, np.float32), np.empty(wished.size, np.int32)
-    _fill_alias(wished, accept, alias)
-    kept = accept.astype(np.float64)
+    kept, alias = np.empty(wished.size), np.empty(wished.size, np.int64)
+    small, large = np.empty(wished.size, np.int64), np.empty(wished.size, np.int64)
+    _fill_alias(wished * wished.size, small, large, int(wished.argmax()), kept, alias)
     passed_on = np.bincount(alias, weights=1.0 - kept, minlength=wished.size)
-    return AliasTable(accept, alias, (kept + passed_on) / wished.size)
+    probability = (kept + passed_on) / wished.size
+    inverse = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)
+    return AliasTable(np.column_stack([kept, alias, inverse, inverse[alias]]), probability)
 
 
 @part
-def draw_alias(table, u):
-    """Attribute i with probability ``table.probability[i]``, from one uniform number."""
-    at = u * table.accept.size
+def draw_alias(cells, u):
+    """Attribute i with its probability q_i, from one uniform number; and 1 / q_i.
+
+    Both outcomes are read before one is chosen, so that draws need not wait for each other's memory.
+    """
+    at = u * cells.shape[0]
     cell = int(at)
-    return cell if at - cell < table.accept[cell] else int(table.alias[cell])
+    alias, own_weight, alias_weight = int(cells[cell, 1]), cells[cell, 2], cells[cell, 3]
+    own = at - cell < cells[cell, 0]
+    return (cell if own else alias), (own_weight if own else alias_weight)
 
 
 # The sum tree. Level 0 holds one mass per attribute, each higher level the sums of FAN neighbours, the top level at

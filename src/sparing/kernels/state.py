@@ -25,6 +25,9 @@ FIXED, ADAPTIVE, ADAGRAD = 0, 1, 2
 WEIGHT, OFFSET, PLUS, MINUS = range(4)
 SQUARES = {RIDGE: 2, LASSO: 4, SHRUNK: 2}
 
+# columns of Seen.attributes
+LOOKS, MEAN, MEAN_SQUARE, UNIT = range(4)
+
 # entries of Model.numbers
 SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS = range(5)
 # entries of Model.counts
@@ -46,10 +49,10 @@ class Model(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Running moments of the cells bought: per attribute count, mean and mean square; the mean of each target."""
+    """What the cells bought so far say, and the units in which attributes are learnt from."""
 
-    attributes: np.ndarray  # (d, 3)
-    targets: np.ndarray  # (c,)
+    attributes: np.ndarray  # (d, 4): looks, mean, mean square; and what a value is multiplied by
+    targets: np.ndarray  # (c,): the mean of each target
 
 
 class Options(NamedTuple):
@@ -65,6 +68,7 @@ class Options(NamedTuple):
     step: float
     radius: float
     center: bool  # subtract running means from attributes and targets
+    scaled: bool  # multiply attributes by their units
     track: bool  # keep the running moments
     learn: bool  # false: only look, as phase one of the two-phased algorithms does in theory
     tube: float  # half-width of the insensitive tube; the squared loss has none, and says so by a negative width
@@ -87,9 +91,11 @@ def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
     return model
 
 
-def new_seen(n_attributes, n_outputs) -> Seen:
-    """Nothing seen yet."""
-    return Seen(np.zeros((n_attributes, 3)), np.zeros(n_outputs))
+def new_seen(n_attributes, n_outputs, scale=None) -> Seen:
+    """Nothing seen yet; attributes will be divided by ``scale``."""
+    seen = Seen(np.zeros((n_attributes, 4)), np.zeros(n_outputs))
+    seen.attributes[:, UNIT] = 1.0 if scale is None else 1.0 / scale
+    return seen
 
 
 @part
@@ -120,15 +126,31 @@ def add_exactly(total, error, term):
 
 @entry
 def fold(model, factor, inner):
-    """Multiply v, z+ and z- by ``factor``, and write the sum of all w out, so that SCALE_SUM starts at zero. O(d)."""
-    rows = model.rows
-    rows[:, :, OFFSET] += model.numbers[SCALE_SUM] * rows[:, :, WEIGHT]
+    """Multiply v, z+ and z- by ``factor``, and write the sum of all w out, so that SCALE_SUM starts at zero. O(d).
+
+    Loops, here as in all kernels: array expressions take Numba many times as long to compile.
+    """
+    rows, summed = model.rows, model.numbers[SCALE_SUM]
     model.numbers[SCALE_SUM] = 0.0
-    rows[:, :, WEIGHT] *= factor
-    if rows.shape[2] > MINUS:
-        rows[:, :, PLUS] *= factor
-        rows[:, :, MINUS] *= factor
+    for i in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
+            rows[i, c, WEIGHT] *= factor
+            if rows.shape[2] > MINUS:
+                rows[i, c, PLUS] *= factor
+                rows[i, c, MINUS] *= factor
     rebuild(model, inner)
+
+
+@entry
+def measure(model, penalty):
+    """Take SIZE anew: the sum of z+ and z- for lasso, of v^2 otherwise. O(d)."""
+    rows, total = model.rows, 0.0
+    for i in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            v = rows[i, c, WEIGHT]
+            total += rows[i, c, PLUS] + rows[i, c, MINUS] if penalty == LASSO else v * v
+    model.numbers[SIZE], model.numbers[SIZE_ERROR] = total, 0.0
 
 
 def weights(model) -> np.ndarray:

@@ -18,6 +18,9 @@ from sparing.kernels.state import (
     FOLD,
     GRADIENTS,
     LASSO,
+    LOOKS,
+    MEAN,
+    MEAN_SQUARE,
     MINUS,
     OFFSET,
     PLUS,
@@ -29,10 +32,12 @@ from sparing.kernels.state import (
     SIZE,
     SIZE_ERROR,
     SQUARES,
+    UNIT,
     WEIGHT,
     add_exactly,
     fold,
     mass,
+    measure,
 )
 
 RIDGE_SQUARES, LASSO_SQUARES = SQUARES[RIDGE], SQUARES[LASSO]
@@ -54,11 +59,17 @@ def estimate_point(draws, values, seen, options, point):
         point[a] = 0.0
     for r in range(draws.point_weights.size):
         a = draws.place[r]
-        x = values[a]
-        if options.center:
-            x -= seen.attributes[draws.attributes[a], 1]
-        if not np.isnan(x):
+        x = as_learnt(values[a], draws.attributes[a], seen, options)
+        if np.isfinite(x):
             point[a] += draws.point_weights[r] * x
+
+
+@part
+def as_learnt(x, i, seen, options):
+    """A value less the mean of its attribute so far, in the attribute's unit, where the options ask for that."""
+    if options.center:
+        x -= seen.attributes[i, MEAN]
+    return x * seen.attributes[i, UNIT] if options.scaled else x
 
 
 @part
@@ -73,15 +84,13 @@ def estimate(draws, values, y, seen, options, point, phi):
         phi[c] = -(y[c] - seen.targets[c]) if options.center else -y[c]
     for s in range(draws.sizes[2]):
         a = draws.place[n_point + s]
-        x = values[a]
-        if options.center:
-            x -= seen.attributes[draws.attributes[a], 1]
+        x = as_learnt(values[a], draws.attributes[a], seen, options)
         for c in range(phi.size):
             phi[c] += draws.inner_weights[s, c] * x
     known = True
     for c in range(phi.size):
         phi[c] = slope(phi[c], options.tube, options.accuracy)
-        known = known and not np.isnan(phi[c])
+        known = known and np.isfinite(phi[c])
     return known
 
 
@@ -90,11 +99,11 @@ def remember(seen, draws, values, y, examples):
     """Add the cells just bought to the running moments. Each is a fair sample: its choice did not depend on it."""
     for a in range(draws.sizes[0]):
         x = values[a]
-        if not np.isnan(x):
+        if np.isfinite(x):
             row = seen.attributes[draws.attributes[a]]
-            row[0] += 1.0
-            row[1] += (x - row[1]) / row[0]
-            row[2] += (x * x - row[2]) / row[0]
+            row[LOOKS] += 1.0
+            row[MEAN] += (x - row[MEAN]) / row[LOOKS]
+            row[MEAN_SQUARE] += (x * x - row[MEAN_SQUARE]) / row[LOOKS]
     for c in range(y.size):
         seen.targets[c] += (y[c] - seen.targets[c]) / examples
 
@@ -144,7 +153,7 @@ def ridge_step(model, draws, options, point, phi):
         if numbers[SCALE] < FOLD:
             fold(model, numbers[SCALE], options.inner)
             numbers[SCALE] = 1.0
-            numbers[SIZE], numbers[SIZE_ERROR] = np.sum(rows[:, :, WEIGHT] ** 2), 0.0
+            measure(model, RIDGE)
 
 
 @part
@@ -191,7 +200,7 @@ def lasso_step(model, draws, options, point, phi):
     begin = 2.0 * rows.shape[0] * rows.shape[1]
     if size * FOLD > begin:
         fold(model, begin / size, options.inner)
-        numbers[SIZE], numbers[SIZE_ERROR] = np.sum(rows[:, :, PLUS]) + np.sum(rows[:, :, MINUS]), 0.0
+        measure(model, LASSO)
     numbers[SCALE] = options.radius / (numbers[SIZE] + numbers[SIZE_ERROR])
 
 

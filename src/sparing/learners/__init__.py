@@ -3,6 +3,7 @@
 from sparing.learners.aer import AER
 from sparing.learners.full_information import OnlineLasso, OnlineRidge
 from sparing.learners.lasso import AELR, DDAELR, TwoPhasedDDAELR
+from sparing.learners.plug_in import PlugInSVR
 from sparing.learners.ridge import AERR, DDAERR, TwoPhasedDDAERR
 from sparing.learners.svr import AESVR, AnalyticLearner, AnalyticLoss, hinge_loss, squared_loss, tube_loss
 
@@ -11,12 +12,13 @@ __all__ = [
     "AER",
     "AERR",
     "AESVR",
-    "AnalyticLearner",
-    "AnalyticLoss",
     "DDAELR",
     "DDAERR",
+    "AnalyticLearner",
+    "AnalyticLoss",
     "OnlineLasso",
     "OnlineRidge",
+    "PlugInSVR",
     "TwoPhasedDDAELR",
     "TwoPhasedDDAERR",
     "hinge_loss",

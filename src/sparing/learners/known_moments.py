@@ -12,21 +12,28 @@ from sparing.learners.online import OnlineLearner
 class KnownMoments(OnlineLearner):
     """Looks where the known second moments say.
 
-    ``second_moments`` holds one E[x_i^2] per attribute, with ``center`` that of the attribute less its mean. An
-    attribute of moment 0 is never looked at: that is right only if it is zero in every example.
+    ``second_moments`` holds one E[x_i^2] per attribute, as it is learnt from: less its mean if ``center``, divided by
+    ``scale`` if that is given. An attribute of moment 0 is never looked at: right only if it is zero in every example.
+    Moments that are no more than estimates want a ``floor``, the part of the draws that stays uniform.
     """
 
     second_moments: np.ndarray
+    floor: float = 0.0
 
     def _check(self) -> None:
         super()._check()
         self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
+        if self.floor != 0:
+            checks.fraction("floor", self.floor)
 
     def _design(self) -> np.ndarray:
-        return designs.moment(self.second_moments, self.penalty)
+        return designs.moment(self.second_moments, self.penalty, floor=self.floor)
 
     def _importance(self) -> np.ndarray | None:
         return np.sqrt(self.second_moments) if self.inner == "improved" else None
 
     def _theory(self):
         return {"second_moments": self.second_moments}
+
+    def _has_bound(self) -> bool:
+        return super()._has_bound() and self.floor == 0

@@ -29,14 +29,14 @@ class Memory:
         """The model: the average of the weights over all rounds; (d,), or (n_outputs, d) for several outputs."""
         if self._model is None:
             return self._shape(np.zeros((self.n_attributes, self.n_outputs)))
-        return self._shape(kernel.average(self._model))
+        return self._shape(kernel.average(self._model) * self.units[:, None])
 
     @property
     def last_coef(self) -> np.ndarray:
         """The weights that the last step left."""
         if self._model is None:
             return self.coef
-        return self._shape(kernel.weights(self._model))
+        return self._shape(kernel.weights(self._model) * self.units[:, None])
 
     @property
     def intercept(self) -> float | np.ndarray:
@@ -52,7 +52,12 @@ class Memory:
     @property
     def means(self) -> np.ndarray:
         """Mean of the cells seen, per attribute (zeros where means are not tracked)."""
-        return self._seen.attributes[:, 1].copy()
+        return self._seen.attributes[:, kernel.MEAN].copy()
+
+    @property
+    def units(self) -> np.ndarray:
+        """What attributes are multiplied by before they are learnt from."""
+        return self._seen.attributes[:, kernel.UNIT]
 
     @property
     def n_rounds(self) -> int:
@@ -68,6 +73,13 @@ class Memory:
     def draws(self) -> int:
         """Draws made so far; several draws of one value are one purchase."""
         return 0 if self._model is None else int(self._model.counts[kernel.DRAWS])
+
+    def recall(self, counts, means, mean_squares, target_means, n_examples: int) -> None:
+        """Begin with running moments of cells that were bought elsewhere, in a pilot say."""
+        seen = self._seen.attributes
+        seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.MEAN_SQUARE] = counts, means, mean_squares
+        self._seen.targets[:] = target_means
+        self._model.counts[kernel.EXAMPLES] = n_examples
 
     def state(self) -> dict[str, np.ndarray]:
         """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""

@@ -6,12 +6,12 @@ from math import log, sqrt
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
-from sparing.kernels.ask import Draws, new_draws
-from sparing.kernels.run import ask_once, run_csr, run_dense, tell_once
+from sparing.kernels.ask import Draws, new_draws, new_room
+from sparing.kernels.gather import rows_of
+from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.kernels.sampling import alias_table
 from sparing.learners.memory import Memory
 from sparing.types import Ledger, Query, Source
@@ -49,6 +49,9 @@ class OnlineLearner(Memory):
         :math:`|w_j| \sqrt{E[x_j^2]}` and needs second moments.
     center : bool
         Subtract running means, of the cells bought so far, from attributes and target.
+    scale : array of shape (n_attributes,), optional
+        Attributes are learnt from divided by this; ``radius`` bounds the weights of the attributes so scaled, ``coef``
+        speaks of the attributes as they are.
     norm_bound : float
         X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which the theorems take for 1.
     n_outputs : int
@@ -66,6 +69,7 @@ class OnlineLearner(Memory):
     split: str = "paper"
     inner: str = "paper"
     center: bool = False
+    scale: np.ndarray | None = None
     norm_bound: float = 1.0
     n_outputs: int = 1
     random_state: int = 0
@@ -93,6 +97,8 @@ class OnlineLearner(Memory):
             checks.one_of("step_size", self.step_size, STEPS)
         else:
             checks.positive("step_size", self.step_size)
+        if self.scale is not None:
+            self.scale = checks.scale(self.scale, self.n_attributes)
         self.random_state = checks.seed(self.random_state)
 
     # What a family or an algorithm decides ------------------------------------------------------------------------
@@ -118,7 +124,7 @@ class OnlineLearner(Memory):
 
     def ask(self) -> Query:
         """What to look at of the next example. The same query until it is told."""
-        self._begin()
+        self.begin()
         draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
         ask_once(self._model, self._table, self._options, draws)
         n, _, n_inner = draws.sizes
@@ -138,8 +144,8 @@ class OnlineLearner(Memory):
         NaN means that a value could not be had: a point draw that needs it is left out, and without a value of the
         inner product there is no step. A refused call changes nothing.
         """
-        self._begin()
-        values = np.asarray(values, dtype=np.float64).reshape(-1)
+        self.begin()
+        values = np.array(values, dtype=np.float64).reshape(-1)
         if query.round != self.n_rounds:
             raise ValueError(
                 f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
@@ -152,7 +158,7 @@ class OnlineLearner(Memory):
             )
         if np.isinf(values).any():
             raise ValueError("tell() got an infinite value; pass NaN for a value that could not be had.")
-        y = np.asarray(y, dtype=np.float64).reshape(-1)
+        y = np.array(y, dtype=np.float64).reshape(-1)
         if y.size != self.n_outputs or not np.isfinite(y).all():
             raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
         sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
@@ -163,7 +169,8 @@ class OnlineLearner(Memory):
 
     def _learn(self, query: Query, draws: Draws, values: np.ndarray, y: np.ndarray) -> None:
         """Move the state by a round whose values and target were checked."""
-        tell_once(self._model, self._seen, self._options, draws, values, y)
+        room = np.empty(values.size), np.empty(y.size)
+        tell_once(self._model, self._seen, self._options, draws, values, y, *room)
 
     def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
         """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
@@ -175,7 +182,7 @@ class OnlineLearner(Memory):
             return self._run_source(X, y, ledger, progress)
         X = checks.matrix(X, self.n_attributes)
         y = self._targets(y, X.shape[0])
-        self._begin(X.shape[0])
+        self.begin(X.shape[0])
         row = 0
         while row < X.shape[0]:
             last = min(row + CHUNK, X.shape[0], row + self._rounds_left())
@@ -187,16 +194,13 @@ class OnlineLearner(Memory):
         return self
 
     def _run_rows(self, X, y, first, last) -> None:
-        parts = (self._model, self._table, self._seen, self._options)
         draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
-        if sparse.issparse(X):
-            run_csr(*parts, draws, X.data, X.indices, X.indptr, y, first, last)
-        else:
-            run_dense(*parts, draws, X, y, first, last)
+        parts = (self._model, self._table, self._seen, self._options, draws)
+        run_rows(*parts, *new_room(draws, self.n_outputs), rows_of(X), y, first, last)
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
         y = self._targets(y, source.n_examples)
-        self._begin(source.n_examples)
+        self.begin(source.n_examples)
         for example in range(source.n_examples):
             query = self.ask()
             if ledger is not None:
@@ -214,7 +218,7 @@ class OnlineLearner(Memory):
 
     # Starting, and turning from one phase to the next ---------------------------------------------------------------
 
-    def _begin(self, n_examples: int | None = None) -> None:
+    def begin(self, n_examples: int | None = None) -> None:
         """Build the state before the first round, when all that it depends on is known."""
         if self._model is not None:
             return
@@ -223,7 +227,7 @@ class OnlineLearner(Memory):
         importance = self._importance()
         self._options = self._first_options()
         self._table = alias_table(self._design())
-        self._seen = kernel.new_seen(self.n_attributes, self.n_outputs)
+        self._seen = kernel.new_seen(self.n_attributes, self.n_outputs, self.scale)
         self._model = kernel.new_model(self.n_attributes, self.n_outputs, self._options, importance)
 
     def _first_options(self) -> kernel.Options:
@@ -260,6 +264,7 @@ class OnlineLearner(Memory):
             step=step,
             radius=self.radius,
             center=bool(self.center),
+            scaled=self.scale is not None,
             track=bool(self.center),
             learn=True,
             tube=-1.0,

@@ -72,11 +72,12 @@ class TwoPhase(OnlineLearner):
 
     @property
     def second_moments(self) -> np.ndarray:
-        """The estimates that phase one has given, or gives so far; about the running means if centring."""
+        """The estimates that phase one has given, or gives so far: of the attributes as they are learnt from."""
         if self.in_phase_two:
             return self._kept["second_moments"]
-        counts, means, squares = self._seen.attributes.T
-        return designs.estimated_moments(counts, np.maximum(squares - means**2, 0.0) if self.center else squares)
+        counts, means, squares, units = self._seen.attributes.T
+        squares = np.maximum(squares - means**2, 0.0) if self.center else squares
+        return designs.estimated_moments(counts, squares * units**2)
 
     @property
     def confidence_width(self) -> float:

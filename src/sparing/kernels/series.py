@@ -1,0 +1,179 @@
+"""GenEst: an unbiased estimate of f'(w.x - y) for an entire f', from a random number of looks.
+
+Hazan & Koren 2012, Procedure 3. With f'(z) the mean over shifts s of h((z - s) / scale) and h(u) = sum a_n u^n, one
+call per shift draws an order n, forms n independent estimates theta_r of (z - s) / scale, each the mean of N
+inner-product draws, and returns (a_n / Pr[n]) theta_1 ... theta_n. For AESVR (Algorithm 4) h is erf, the shifts are
++-delta and the scale is epsilon.
+
+Asking and telling are compiled once and called by the loops: these rounds are too few to be worth inlining.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.kernels.ask import draw_inner, draw_point
+from sparing.kernels.compiling import entry, part
+from sparing.kernels.gather import gather
+from sparing.kernels.random import round_key, word
+from sparing.kernels.sampling import tree_total
+from sparing.kernels.state import AVERAGED, EXAMPLES, ROUND, SCALE, SCALE_SUM
+from sparing.kernels.tell import as_learnt, book, estimate_point, remember, ridge_step
+
+MOST_ORDERS = 64  # an order is the number of trailing zeros of a random word: order 64 would come once in 2^64 calls
+_ORDER_SLOTS = 1 << 62  # slots of a round that no draw of an attribute reaches
+
+
+class Series(NamedTuple):
+    """The loss, and with which probability each of its orders is drawn."""
+
+    orders: np.ndarray  # (J,): n, rising
+    chances: np.ndarray  # (J,): Pr[n] = 2^-(j+1), the last one what is left
+    weights: np.ndarray  # (J,): a_n / Pr[n], over the number of shifts
+    repeats: np.ndarray  # (J,): N, draws averaged in a factor; 0 where a_n = 0, for the product is then 0 anyway
+    shifts: np.ndarray  # (S,)
+    scale: float
+    margin: bool  # f'(y w.x) y in place of f'(w.x - y)
+    shared: bool  # one order and one set of draws for all shifts
+
+
+def new_series(coefficients, orders, repeats, shifts, scale, margin, shared) -> Series:
+    """The j-th of ``orders`` comes with probability 2^-(j+1), the last with what the others leave.
+
+    Orders that come with a probability below N^-2 / 2 average N = ``repeats`` draws in a factor. A last order of
+    coefficient zero is left out.
+    """
+    orders = orders[:MOST_ORDERS]
+    orders = orders[: np.flatnonzero(coefficients[orders])[-1] + 1]
+    places = np.arange(orders.size)
+    chances = 0.5 ** (places + 1.0)
+    chances[-1] *= 2.0
+    a = coefficients[orders]
+    averaged = np.where(places <= 2.0 * np.log2(repeats), 1, repeats)
+    repeated = np.where(a == 0.0, 0, averaged).astype(np.int64)
+    return Series(orders.astype(np.int64), chances, a / chances / shifts.size, repeated, shifts, scale, margin, shared)
+
+
+def looks_needed(series) -> np.ndarray:
+    """Inner-product draws, for each order, of a round whose shifts all draw that order."""
+    return series.orders * series.repeats * (1 if series.shared else series.shifts.size)
+
+
+def expected_looks(series) -> float:
+    """Inner-product draws on average."""
+    return float(series.chances @ looks_needed(series))
+
+
+class Terms(NamedTuple):
+    """The orders drawn in one round: one entry per shift."""
+
+    orders: np.ndarray
+    repeats: np.ndarray
+    weights: np.ndarray
+
+
+def new_terms(series) -> Terms:
+    """Room for the orders of one round."""
+    calls = series.shifts.size
+    return Terms(np.zeros(calls, np.int64), np.zeros(calls, np.int64), np.zeros(calls))
+
+
+@part
+def draw_order(series, bits):
+    """The place j in ``series.orders`` with probability 2^-(j+1), from one random word."""
+    last, j = series.orders.size - 1, 0
+    while j < last and bits & np.uint64(1) == 0:
+        bits >>= np.uint64(1)
+        j += 1
+    return j
+
+
+@part
+def draw_terms(series, key, terms):
+    """Draw the order of each shift; returns how many inner-product draws they need together."""
+    looks = 0
+    for call in range(series.shifts.size):
+        j = draw_order(series, word(key, _ORDER_SLOTS if series.shared else _ORDER_SLOTS + call))
+        terms.orders[call] = series.orders[j]
+        terms.repeats[call] = series.repeats[j]
+        terms.weights[call] = series.weights[j]
+        if call == 0 or not series.shared:
+            looks += series.orders[j] * series.repeats[j]
+    return looks
+
+
+@entry
+def ask_series(model, table, options, series, draws, terms):
+    """The looks of the next round; false, and none for the inner product, where w = 0 makes it known exactly."""
+    n_point = options.n_point
+    key = round_key(options.seed, model.counts[ROUND])
+    total = tree_total(model.tree, model.starts)
+    known = total == 0.0
+    looks = 0 if known else draw_terms(series, key, terms)
+    size = 2
+    while size < 2 * (n_point + looks):  # a table as large as this round needs: few rounds need a large one
+        size *= 2
+    n, at = draw_point(table, key, draws, size), 0
+    for call in range(0 if known else (1 if series.shared else series.shifts.size)):
+        last = at + terms.orders[call] * terms.repeats[call]
+        n = draw_inner(model, key, draws, size, at, last, total, terms.repeats[call], n)
+        at = last
+    draws.sizes[0] = n
+    draws.sizes[2] = at
+    return not known
+
+
+@part
+def series_slope(draws, values, y, seen, options, series, terms, phi):
+    """Fill ``phi`` (one per output) by the products of GenEst, line 14. False if it is not a finite number."""
+    n_point, finite = draws.point_weights.size, True
+    for c in range(phi.size):
+        target = y[c] - seen.targets[c] if options.center else y[c]
+        slope, first = 0.0, 0
+        for call in range(series.shifts.size):
+            product, at = terms.weights[call], first
+            for _ in range(terms.orders[call]):
+                inner = 0.0
+                for _ in range(terms.repeats[call]):
+                    a = draws.place[n_point + at]
+                    x = as_learnt(values[a], draws.attributes[a], seen, options)
+                    inner += draws.inner_weights[at, c] * x
+                    at += 1
+                residual = target * inner if series.margin else inner - target
+                product *= (residual - series.shifts[call]) / series.scale
+            slope += product
+            first = 0 if series.shared else at
+        phi[c] = target * slope if series.margin else slope
+        finite = finite and np.isfinite(phi[c])
+    return finite
+
+
+@entry
+def tell_slope(model, seen, options, draws, values, y, point, phi, known):
+    """One round whose slope is known, as it is exactly for w = 0. Without a known one there is no step."""
+    estimate_point(draws, values, seen, options, point)
+    model.numbers[SCALE_SUM] += model.numbers[SCALE]
+    model.counts[AVERAGED] += 1
+    if known:
+        ridge_step(model, draws, options, point, phi)
+    book(model, draws)
+    if options.track:
+        remember(seen, draws, values, y, model.counts[EXAMPLES])
+
+
+@entry
+def tell_series(model, seen, options, series, draws, terms, values, y, point, phi):
+    """One round after its values are known."""
+    known = series_slope(draws, values, y, seen, options, series, terms, phi)
+    tell_slope(model, seen, options, draws, values, y, point, phi, known)
+
+
+@entry
+def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, first, last):
+    """Rounds over rows first..last of a matrix; returns the row before which it stopped because w = 0."""
+    for row in range(first, last):
+        if not ask_series(model, table, options, series, draws, terms):
+            return row
+        gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        tell_series(model, seen, options, series, draws, terms, values, y[row], point, phi)
+    return last

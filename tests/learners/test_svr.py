@@ -1,0 +1,329 @@
+"""AESVR and its relatives: the two drivers, what a query means, what it costs, and what is learnt."""
+
+import io
+from math import factorial
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import bernoulli, erf
+from sklearn.svm import LinearSVR
+
+from sparing.kernels import state as kernel
+from sparing.learners import AERR, AESVR, AnalyticLearner, AnalyticLoss, hinge_loss, squared_loss
+from sparing.types import Ledger
+
+VARIANTS = {
+    "series": {"accuracy": 1.0},
+    "averaged": {"accuracy": 0.5, "orders": "nonzero", "budget": 10},
+    "shared": {"accuracy": 1.0, "shared": True},
+    "ceiling": {"accuracy": 1.0, "budget": 4, "max_looks": 8},
+    "centred": {"accuracy": 1.0, "center": True},
+    "absolute": {"accuracy": 1.0, "inner": "absolute", "step_size": "adagrad"},
+    "plug-in": {"accuracy": 0.2, "estimator": "plug-in"},
+}
+
+
+def make_data(n, d=10, seed=0, noise=0.05):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
+    w = rng.normal(size=d)
+    return X, X @ (w / np.linalg.norm(w)) + noise * rng.normal(size=n)
+
+
+def make_learner(variant, **changes):
+    return AESVR(10, **{"budget": 9, "radius": 1.0, "random_state": 5} | VARIANTS[variant] | changes)
+
+
+def step_through(learner, X, y):
+    for row, target in zip(X, y, strict=True):
+        query = learner.ask()
+        learner.tell(query, row[query.attributes], target)
+    return learner
+
+
+def saved_and_restored(learner):
+    """Through a file, as a user would."""
+    file = io.BytesIO()
+    np.savez(file, **learner.state())
+    file.seek(0)
+    return type(learner).from_state(np.load(file))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_drivers_formats_and_restarts_agree_bit_for_bit(variant):
+    X, y = make_data(400)
+    dense = make_learner(variant).run(X, y)
+    resumed = saved_and_restored(make_learner(variant).run(X[:151], y[:151])).run(X[151:], y[151:])
+    others = [make_learner(variant).run(sparse.csr_matrix(X), y), step_through(make_learner(variant), X, y), resumed]
+    assert dense.coef.any()
+    for other in others:
+        assert (other.coef == dense.coef).all()
+        assert (other.last_coef == dense.last_coef).all()
+        assert (other.cells, other.draws) == (dense.cells, dense.draws)
+
+
+def test_two_outputs_and_zero_rows_agree_bit_for_bit():
+    """While only zeros were seen the weights stay zero, and the compiled loop hands every round to Python."""
+    X, y = make_data(200)
+    X[:30] = 0.0
+    Y = np.column_stack([y, -2.0 * y])
+    dense = make_learner("series", n_outputs=2).run(X, Y)
+    stepwise = step_through(make_learner("series", n_outputs=2), X, Y)
+    assert dense.coef.shape == (2, 10)
+    assert (dense.coef == stepwise.coef).all()
+    assert dense.draws == stepwise.draws
+
+
+def test_single_precision_rows_are_read_as_they_are():
+    X, y = make_data(200)
+    X = X.astype(np.float32)
+    assert (make_learner("series").run(X, y).coef == step_through(make_learner("series"), X, y).coef).all()
+
+
+@pytest.mark.parametrize("variant", ["series", "shared"])
+def test_asking_twice_asks_the_same(variant):
+    X, y = make_data(50)
+    learner = make_learner(variant).run(X, y)
+    first, second = learner.ask(), learner.ask()
+    for name in ("attributes", "point", "inner", "inner_weights", "orders", "repeats", "term_weights"):
+        assert (getattr(first, name) == getattr(second, name)).all()
+
+
+def test_the_squared_loss_is_aerr_draw_for_draw():
+    X, y = make_data(500)
+    options = {"budget": 5, "radius": 1.0, "step_size": 0.05, "random_state": 3}
+    ours = AnalyticLearner(10, loss=squared_loss(), orders="nonzero", **options).run(X, y)
+    aerr = AERR(10, **options).run(X, y)
+    assert (ours.coef == aerr.coef).all()
+    assert (ours.cells, ours.draws) == (aerr.cells, aerr.draws)
+
+
+def transcribed_slope(query, x, y, loss):
+    """Procedure 3, line by line, from what the query says."""
+    inner = query.inner_weights[:, 0] * x[query.attributes[query.inner]]
+    total, at = 0.0, 0
+    for shift, n, repeats, weight in zip(loss.shifts, query.orders, query.repeats, query.term_weights, strict=True):
+        factors = [inner[at + r * repeats : at + (r + 1) * repeats].sum() for r in range(n)]
+        z = [y * u if loss.form == "margin" else u - y for u in factors]
+        total += weight * np.prod([(a - shift) / loss.scale for a in z])
+        at += n * repeats
+    return y * total if loss.form == "margin" else total
+
+
+def queries_at(learner, n):
+    """Queries of n different rounds, all at the learner's present weights."""
+    now = learner.n_rounds
+    for round in range(now, now + n):
+        learner._model.counts[kernel.ROUND] = round
+        yield learner.ask()
+    learner._model.counts[kernel.ROUND] = now
+
+
+@pytest.mark.parametrize("accuracy", [1.0, 0.5])
+def test_the_whole_estimate_of_the_gradient_has_no_bias(accuracy):
+    """20,000 queries at fixed weights: mean of slope times point, and mean squared slope, within 4 standard errors."""
+    X, y = make_data(300)
+    learner = make_learner("series", accuracy=accuracy).run(X, y)
+    w, x, target = learner.last_coef, X[7], 0.1
+    slopes, points = [], np.zeros((20_000, 10))
+    for row, query in zip(points, queries_at(learner, len(points)), strict=True):
+        slopes.append(transcribed_slope(query, x, target, learner.loss))
+        np.add.at(row, query.attributes[query.point], query.point_weights * x[query.attributes[query.point]])
+    slopes = np.array(slopes)
+    gradients = slopes[:, None] * points
+    errors = gradients.std(axis=0) / np.sqrt(len(slopes))
+    truth = 0.5 * sum(erf((w @ x - target + shift) / accuracy) for shift in (-0.1, 0.1)) * x
+    assert (np.abs(gradients.mean(axis=0) - truth) <= 4 * errors + 1e-15).all()
+    variance = (w @ w) * (x[w != 0] @ x[w != 0]) - (w @ x) ** 2
+    wanted = learner.slope_moments(w @ x - target, variance)[1]
+    assert abs(np.mean(slopes**2) - wanted) <= 4 * np.std(slopes**2) / np.sqrt(len(slopes))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_slope_moments_of_both_kinds_of_call(shared):
+    """Without spread and with one draw a factor, both are sums over pairs of orders."""
+    learner = make_learner("series", shared=shared, repeats=1)
+    s = learner._series
+    values = s.weights[None, :] * ((0.3 - s.shifts[:, None]) / 1.0) ** s.orders
+    mean = (values @ s.chances).sum()
+    if shared:
+        square = s.chances @ values.sum(axis=0) ** 2
+    else:
+        square = s.chances @ (values[0][:, None] + values[1][None, :]) ** 2 @ s.chances
+    assert learner.slope_moments(0.3) == pytest.approx((mean, square), rel=1e-12)
+    assert mean == pytest.approx(float(learner.loss.slope(0.3, 0.0)), rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["tube", "hinge"])
+def test_tell_steps_along_the_estimate(loss):
+    X, y = make_data(300)
+    y = np.sign(y) if loss == "hinge" else y
+    options = {"budget": 9, "radius": 1e3, "norm_bound": 1e-3, "step_size": 0.01}
+    learner = AnalyticLearner(10, loss=hinge_loss(2.0), **options) if loss == "hinge" else AESVR(10, **options)
+    orders = set()
+    for row, target in zip(X, y, strict=True):
+        query, w = learner.ask(), learner.last_coef
+        point = np.zeros(10)
+        np.add.at(point, query.attributes[query.point], query.point_weights * row[query.attributes[query.point]])
+        phi = transcribed_slope(query, row, target, learner.loss) if w.any() else learner.loss.slope(0.0, target)
+        learner.tell(query, row[query.attributes], target)
+        np.testing.assert_allclose(learner.last_coef, w - 0.01 * phi * point, rtol=1e-9, atol=1e-12)
+        orders |= set(query.orders.tolist())
+    assert {0, 1, 2, 3} <= orders
+
+
+def test_at_zero_weights_the_slope_is_exact_and_costs_nothing():
+    learner = make_learner("series", accuracy=0.05, step_size=0.1)
+    query = learner.ask()
+    assert query.inner.size == query.orders.size == 0
+    learner.tell(query, np.ones(query.attributes.size), 0.7)
+    np.testing.assert_allclose(learner.last_coef.sum(), 0.1 * 10)  # erf is 1 there; E[point] is all ones, sum 10
+
+
+def test_a_missing_value_of_a_factor_means_no_step():
+    X, y = make_data(100)
+    learner = make_learner("series").run(X, y)
+    while not (query := learner.ask()).inner.size:
+        learner.tell(query, X[0, query.attributes], y[0])
+    before, rounds = learner.last_coef, learner.n_rounds
+    values = X[0, query.attributes]
+    values[query.inner[0]] = np.nan
+    learner.tell(query, values, y[0])
+    assert (learner.last_coef == before).all()
+    assert learner.n_rounds == rounds + 1
+
+
+@pytest.mark.parametrize("variant", ["series", "averaged", "shared"])
+def test_the_budget_holds_on_average(variant):
+    """Draws an example: point draws and expected draws of the slope, within 4 standard errors."""
+    X, y = make_data(20_000)
+    learner = make_learner(variant).run(X, y)
+    s = learner._series
+    one_call = s.orders * s.repeats
+    variance = s.chances @ one_call**2 - (s.chances @ one_call) ** 2
+    error = np.sqrt(variance * (1 if s.shared else 2) / len(y))
+    assert abs(learner.draws / len(y) - learner.point_looks - learner.expected_inner_looks) < 4 * error
+    assert learner.point_looks + learner.expected_inner_looks <= learner.budget
+    assert learner.cells < learner.draws
+
+
+def test_max_looks_is_never_passed_and_its_bias_is_known():
+    """Without the ceiling the same run does pass it."""
+    X, y = make_data(2_000)
+
+    class Rows:
+        n_examples, n_attributes = X.shape
+
+        def read(self, example, attributes):
+            return X[example, attributes]
+
+    capped = make_learner("ceiling")
+    assert max(query_draws(make_learner("series", budget=4), X, y)) > 8
+    assert max(query_draws(make_learner("ceiling"), X, y)) == 8
+    capped.run(Rows(), y, ledger=Ledger(per_example=8))
+    assert capped.max_order == 3
+    for z in (-0.8, 0.3, 1.0):
+        bias = capped.slope_moments(z)[0] - float(capped.loss.slope(z, 0.0))
+        assert 1e-9 < abs(bias) <= capped.loss.tail(capped.max_order + 1, abs(z) + 0.1)
+
+
+def query_draws(learner, X, y):
+    for row, target in zip(X, y, strict=True):
+        query = learner.ask()
+        yield query.point.size + query.inner.size
+        learner.tell(query, row[query.attributes], target)
+
+
+def tube_loss_of(w, X, y, tube=0.1):
+    return np.maximum(np.abs(X @ w - y) - tube, 0.0).mean()
+
+
+def test_the_plug_in_comes_near_the_optimum():
+    """4 of 10 attributes of each example: the excess over LinearSVR is a small part of the zero model's.
+
+    Over five data sets it was 0.02 to 0.09 of that, 0.03 here; a tenth is asked for.
+    """
+    X, y = make_data(60_000)
+    best = LinearSVR(epsilon=0.1, C=1.0, fit_intercept=False, max_iter=10_000, random_state=0).fit(X[:5000], y[:5000])
+    learner = AESVR(10, budget=4, radius=1.0, accuracy=0.2, estimator="plug-in").run(X, y)
+    zero, least = tube_loss_of(np.zeros(10), X, y), tube_loss_of(best.coef_, X, y)
+    assert tube_loss_of(learner.coef, X, y) - least < 0.1 * (zero - least)
+
+
+def test_the_series_comes_near_the_optimum_where_it_works():
+    """Accuracy 1 and residuals well below it: against the smooth loss minimised by a generic solver.
+
+    Over five data sets the excess was 0.02 to 0.03 of the zero model's; a tenth is asked for.
+    """
+    X, y = make_data(60_000)
+    learner = AESVR(10, budget=6, radius=1.0, accuracy=1.0).run(X, y)
+
+    def objective(w):
+        z = [(X[:5000] @ w - y[:5000] + shift) for shift in (-0.1, 0.1)]
+        return np.mean(sum(a * erf(a) + np.exp(-a * a) / np.sqrt(np.pi) for a in z)) / 2
+
+    best = minimize(objective, np.zeros(10)).x
+    excess = objective(learner.coef) - objective(best)
+    assert 0 <= excess < 0.1 * (objective(np.zeros(10)) - objective(best))
+
+
+def test_the_smooth_hinge_loss_classifies():
+    """Labels by the sign of a linear function: over five data sets 0.968 to 0.985 of them were right."""
+    X, y = make_data(40_000, noise=0.0)
+    labels = np.where(y > 0, 1.0, -1.0)
+    learner = AnalyticLearner(10, loss=hinge_loss(2.0), budget=5, radius=1.0, orders="nonzero").run(X, labels)
+    assert np.mean(np.sign(X @ learner.coef) == labels) > 0.95
+
+
+def test_a_loss_whose_series_does_not_converge_everywhere_is_refused():
+    """The logistic loss: -1/(1 + e^u) = -1/2 + tanh(u/2)/2, whose series ends at pi."""
+    numbers = bernoulli(128)
+    a = np.zeros(127)
+    a[0] = -0.5
+    for k in range(1, 64):
+        a[2 * k - 1] = (2.0 ** (2 * k) - 1.0) * numbers[2 * k] / factorial(2 * k)
+    assert a[1] == pytest.approx(0.25)
+    with pytest.raises(ValueError, match="does not converge everywhere"):
+        AnalyticLoss("logistic", lambda u: -1 / (1 + np.exp(u)), a, form="margin")
+
+
+def test_wrong_coefficients_are_refused():
+    with pytest.raises(ValueError, match="pass more coefficients"):
+        AnalyticLoss("exponential", np.exp, [1.0 / factorial(n) for n in range(8)])
+    with pytest.raises(ValueError, match="not all zero"):
+        AnalyticLoss("nothing", np.zeros_like, [0.0])
+
+
+def test_a_given_loss_must_be_given_again():
+    X, y = make_data(100)
+    learner = AnalyticLearner(10, loss=squared_loss(), budget=5, radius=1.0).run(X[:50], y[:50])
+    state = learner.state()
+    with pytest.raises(ValueError, match="pass it as loss="):
+        AnalyticLearner.from_state(state)
+    restored = AnalyticLearner.from_state(state, loss=squared_loss()).run(X[50:], y[50:])
+    assert (restored.coef == learner.run(X[50:], y[50:]).coef).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step_size": "theory"}, "no step size from theory"),
+        ({"budget": 2}, "the slope alone takes 1.11 looks"),
+        ({"max_looks": 7}, "pass 9 or more"),
+        ({"repeats": 0}, "repeats must be"),
+        ({"tube": -1.0}, "tube must be"),
+        ({"estimator": "best"}, "estimator must be one of"),
+        ({"orders": "odd"}, "orders must be one of"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        make_learner("series", **options)
+
+
+def test_centring_is_refused_where_it_would_shift_labels():
+    with pytest.raises(ValueError, match="shift the labels"):
+        AnalyticLearner(10, loss=hinge_loss(1.0), budget=5, radius=1.0, center=True)
