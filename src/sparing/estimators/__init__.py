@@ -1,0 +1,7 @@
+"""scikit-learn estimators."""
+
+from sparing.estimators.budget import BudgetLasso, BudgetRidge
+from sparing.estimators.classifier import BudgetClassifier
+from sparing.estimators.svr import BudgetSVR
+
+__all__ = ["BudgetClassifier", "BudgetLasso", "BudgetRidge", "BudgetSVR"]

@@ -1,0 +1,247 @@
+"""scikit-learn estimators that look at a few attributes of each example."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparing import checks
+from sparing.estimators.online import OnlineFit
+
+LEARNERS = ("auto", "online")
+
+
+class BudgetEstimator(BaseEstimator):
+    """What regressors and the classifier share: options, the loop over chunks, and what a fit leaves behind."""
+
+    _penalty: ClassVar[str] = "ridge"
+
+    def _start(self, n_outputs: int, n_examples: int | None) -> OnlineFit:
+        """Check the options and begin, before a single value is read."""
+        checks.one_of("learner", self.learner, LEARNERS)
+        if self.costs is not None:
+            raise ValueError("costs= needs a learner that plans with prices; learner='online' counts attributes.")
+        budget = checks.attribute_budget(self.budget, self.n_features_in_)
+        return OnlineFit(
+            penalty=self._penalty,
+            n_attributes=self.n_features_in_,
+            n_outputs=n_outputs,
+            budget=budget,
+            design=self.design,
+            radius=self.radius,
+            step_size=self.step_size,
+            alpha=self.alpha,
+            second_moments=self.second_moments,
+            scale=self.scale,
+            center=bool(self.fit_intercept),
+            n_pilot=self.pilot,
+            n_examples=self.n_examples if n_examples is None else n_examples,
+            seed=checks.seed(self.random_state),
+            **self._loss(),
+        )
+
+    def _loss(self) -> dict[str, Any]:
+        return {}
+
+    def _check_X(self, X, *, reset: bool, **more):
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
+
+    def _learn(self, X, y, *, reset: bool, n_examples: int | None = None) -> None:
+        """Go on with these rows and publish the model."""
+        X = checks.matrix(X)
+        y = checks.targets(y, X.shape[0])
+        if reset:
+            self._fit = self._start(y.shape[1], n_examples)
+        self._fit.learn(X, y)
+        coef, intercept = self._fit.model()
+        self.coef_, self.intercept_ = self._model_shape(coef, intercept)
+        self.learner_ = self._fit.learner
+        self.radius_ = self._fit.radius
+        self.n_iter_ = self._fit.n_rounds
+        self.cells_ = self._fit.cells
+        self.draws_ = self._fit.draws
+        self.spent_ = float(self.cells_)
+        self.scale_ = None if self.learner_ is None else self.learner_.scale
+        self.second_moments_ = getattr(self.learner_, "second_moments", None)
+
+    @property
+    def bound_(self):
+        """The theorem's bound on the excess risk, or None: see the class."""
+        check_is_fitted(self, "coef_")
+        return None if self.learner_ is None else self.learner_.bound
+
+    def _predict(self, X) -> np.ndarray:
+        check_is_fitted(self, "coef_")
+        X = self._check_X(X, reset=False)
+        return safe_sparse_dot(X, np.atleast_2d(self.coef_).T, dense_output=True) + self.intercept_
+
+    def _copy_to(self, plain):
+        """Give a scikit-learn model the attributes that its ``predict`` needs."""
+        check_is_fitted(self, "coef_")
+        for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                setattr(plain, name, getattr(self, name))
+        return plain
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BudgetRidge(RegressorMixin, BudgetEstimator):
+    r"""Linear regression on the ball :math:`\|w\|_2 \le B` from ``budget`` attributes of each example.
+
+    Parameters
+    ----------
+    budget : int
+        Attributes to look at of each example, from 2 to all.
+    learner : {"auto", "online"}
+        Online learners use each example once and forget it.
+    design : {"auto", "uniform", "moments", "two-phase"}
+        Where to look: anywhere alike; as ``second_moments`` say; as moments say that a pilot estimates. "auto" takes
+        the moments if they are given, else the pilot.
+    costs : None
+        Prices are for learners that plan with them.
+    radius : float or "auto"
+        B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that is given, else by the spread of targets
+        and attributes in the pilot.
+    step_size : {"auto", "adaptive", "theory", "adagrad"} or float
+        See :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
+    second_moments : array of shape (n_features,), optional
+        E[x_i^2] of the attributes as they are.
+    fit_intercept : bool
+        Learn about means, with means of the values bought.
+    alpha : float or "auto"
+        Strength of a penalty alpha/2 ||w||_2^2 (lasso: alpha ||w||_1) on attributes divided by ``scale``. Online
+        learners turn it into the radius that such a penalty implies, where ``radius`` is "auto".
+    n_jobs : int, optional
+        For batch learners; an online learner is one sequence of steps.
+    random_state : int, RandomState or None
+        The seed of all looks.
+    scale : "auto", None or array of shape (n_features,)
+        What attributes are divided by: the largest distance from the mean that the pilot saw, nothing, or these.
+    pilot : int, optional
+        Examples of the pilot, where one is needed; a tenth of all unless given.
+    n_examples : int, optional
+        How many examples ``partial_fit`` will see in all, where that is known. With it, ``partial_fit`` over all of
+        them gives what ``fit`` gives.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float
+        The model, for attributes as they are.
+    n_iter_ : int
+        Examples looked at.
+    cells_, draws_, spent_ : int, int, float
+        Distinct values read; draws made, some of the same value; what the values cost at one a value.
+    second_moments_ : array or None
+        The moments that the looks follow, of scaled and centred attributes.
+    scale_, radius_ : array or None, float
+        What attributes were divided by, and B.
+    bound_ : float or None
+        With ``step_size="theory"`` the theorem's bound on the excess risk, if the scaled attributes lie within [-1, 1].
+    learner_ : OnlineLearner
+        The learner itself.
+
+    Examples
+    --------
+    >>> from sparing import BudgetRidge
+    >>> from sparing.datasets import make_power_law
+    >>> X, y = make_power_law(5000, n_attributes=30, exponent=-2.0, random_state=0, return_X_y=True)
+    >>> model = BudgetRidge(budget=5, random_state=0).fit(X[:4000], y[:4000])
+    >>> model.cells_ <= 5 * 4000
+    True
+    >>> model.score(X[4000:], y[4000:]) > 0.6
+    True
+    """
+
+    def __init__(
+        self,
+        budget,
+        *,
+        learner="auto",
+        design="auto",
+        costs=None,
+        radius="auto",
+        step_size="auto",
+        second_moments=None,
+        fit_intercept=True,
+        alpha="auto",
+        n_jobs=None,
+        random_state=None,
+        scale="auto",
+        pilot=None,
+        n_examples=None,
+    ):
+        self.budget = budget
+        self.learner = learner
+        self.design = design
+        self.costs = costs
+        self.radius = radius
+        self.step_size = step_size
+        self.second_moments = second_moments
+        self.fit_intercept = fit_intercept
+        self.alpha = alpha
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.scale = scale
+        self.pilot = pilot
+        self.n_examples = n_examples
+
+    def fit(self, X, y):
+        """Learn from all rows of X, looking at ``budget`` attributes of each."""
+        X, y = self._check_X(X, reset=True, y=y, multi_output=True, y_numeric=True)
+        self._several = y.ndim == 2
+        self._learn(X, y, reset=True, n_examples=X.shape[0])
+        return self
+
+    def partial_fit(self, X, y):
+        """Learn from more rows. The result does not depend on how rows are cut into chunks."""
+        reset = not hasattr(self, "_fit")
+        X, y = self._check_X(X, reset=reset, y=y, multi_output=True, y_numeric=True)
+        self._several = y.ndim == 2
+        self._learn(X, y, reset=reset)
+        return self
+
+    def _model_shape(self, coef, intercept):
+        return (coef, intercept) if self._several else (coef[0], float(intercept[0]))
+
+    def predict(self, X):
+        """Predictions for whole rows."""
+        predictions = self._predict(X)
+        return predictions if self._several else predictions[:, 0]
+
+    def to_sklearn(self):
+        """A plain fitted scikit-learn model with the same predictions."""
+        return self._copy_to(Ridge(fit_intercept=self.fit_intercept))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        tags.regressor_tags.poor_score = True  # on 200 examples at two looks each
+        return tags
+
+
+class BudgetLasso(BudgetRidge):
+    r"""Linear regression on the ball :math:`\|w\|_1 \le B` from ``budget`` attributes of each example.
+
+    For models in which few attributes matter. Parameters and attributes are those of :class:`BudgetRidge`.
+
+    Examples
+    --------
+    >>> from sparing import BudgetLasso
+    >>> from sparing.datasets import make_power_law
+    >>> X, y = make_power_law(5000, 30, -1.0, penalty="lasso", random_state=0, return_X_y=True)
+    >>> BudgetLasso(budget=5, random_state=0).fit(X[:4000], y[:4000]).score(X[4000:], y[4000:]) > 0.5
+    True
+    """
+
+    _penalty = "lasso"
+
+    def to_sklearn(self):
+        """A plain fitted scikit-learn model with the same predictions."""
+        return self._copy_to(LinearRegression() if self._several else Lasso(fit_intercept=self.fit_intercept))

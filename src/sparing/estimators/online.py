@@ -1,0 +1,157 @@
+"""From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from sparing import checks, designs
+from sparing.estimators.pilot import Pilot, pilot_size
+from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR
+from sparing.learners.online import OnlineLearner
+
+FLOOR = 0.05  # part of the draws that stays uniform where second moments are estimates
+
+
+@dataclass
+class OnlineFit:
+    """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
+
+    The state after some rows does not depend on how they were cut into chunks.
+    """
+
+    penalty: str
+    n_attributes: int
+    n_outputs: int
+    budget: int
+    design: str
+    radius: str | float
+    alpha: str | float
+    step_size: str | float
+    second_moments: np.ndarray | None
+    scale: Any
+    center: bool
+    n_pilot: int | None
+    n_examples: int | None
+    seed: int
+    tube: float | None = None
+    accuracy: float = 0.5
+
+    def __post_init__(self):
+        if self.design == "auto":
+            self.design = "two-phase" if self.second_moments is None else "moments"
+        checks.one_of("design", self.design, designs.DESIGNS)
+        if self.design == "moments" and self.second_moments is None:
+            raise ValueError("design='moments' needs second_moments=: one E[x_i^2] per attribute, in column order.")
+        if self.second_moments is not None:
+            self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
+        for name in ("radius", "alpha"):
+            if getattr(self, name) != "auto":
+                checks.positive(name, getattr(self, name))
+        if not (self.scale is None or (isinstance(self.scale, str) and self.scale == "auto")):
+            self.scale = checks.scale(self.scale, self.n_attributes)
+        self.learner: OnlineLearner | None = None
+        self.pilot = Pilot(self._pilot_rows(), self.n_attributes, self.n_outputs, self.budget, self.seed)
+        if self.pilot.complete:
+            self._begin()
+
+    def _pilot_rows(self) -> int:
+        needed = (
+            "auto" in (self.radius, self.scale if isinstance(self.scale, str) else "") or self.design == "two-phase"
+        )
+        if not needed:
+            return 0
+        if self.n_pilot is not None:
+            return checks.whole("pilot", self.n_pilot)
+        return max(1, pilot_size(self.n_attributes, self.budget, self.n_examples))
+
+    def learn(self, X, y) -> None:
+        """Go on with more rows; y has one column per output."""
+        looked_at = 0
+        if self.learner is None:
+            looked_at = self.pilot.look(X, y)
+            if self.pilot.complete:
+                self._begin()
+        if self.learner is not None and looked_at < X.shape[0]:
+            self.learner.run(X[looked_at:], y[looked_at:])
+
+    def _begin(self) -> None:
+        """Make the learner from what the pilot says."""
+        self.pilot.describe(self.center)
+        scale = self.pilot.scale if isinstance(self.scale, str) else self.scale
+        divide_by = np.ones(self.n_attributes) if scale is None else scale
+        estimates = self.pilot.second_moments(divide_by, self.center)
+        if self.radius == "auto":
+            self.radius = self._auto_radius(estimates)
+        options: dict[str, Any] = {
+            "budget": self.budget,
+            "radius": self.radius,
+            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot.n_seen),
+            "step_size": "adaptive" if self.step_size == "auto" else self.step_size,
+            "split": "paper" if self.step_size == "theory" else "even",
+            "center": self.center,
+            "scale": scale,
+            "norm_bound": sqrt(self.n_attributes) if self.penalty == "ridge" else 1.0,
+            "n_outputs": self.n_outputs,
+            "random_state": self.seed,
+        }
+        self.learner = self._make(options, self._known_moments(divide_by, estimates))
+        self.learner.begin()
+        pilot = self.pilot
+        if pilot.n_seen:
+            self.learner.recall(pilot.counts, pilot.means, pilot.mean_squares, pilot.target_means, pilot.n_seen)
+
+    def _auto_radius(self, moments) -> float:
+        r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
+
+        :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
+        a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
+        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
+        """
+        variance, lasso = self.pilot.target_variance, self.penalty == "lasso"
+        if variance == 0.0:
+            return 1.0  # a constant target: zero weights fit it, whatever the radius
+        if self.alpha != "auto":
+            return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
+        return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
+
+    def _known_moments(self, divide_by, estimates) -> np.ndarray | None:
+        if self.design == "uniform":
+            return None
+        if self.second_moments is None:
+            return estimates
+        squares = self.second_moments - (self.pilot.means**2 if self.center else 0.0)
+        return np.maximum(squares, 1e-6 * self.second_moments) / divide_by**2
+
+    def _make(self, options, moments) -> OnlineLearner:
+        if self.tube is None and moments is None:
+            return (AERR if self.penalty == "ridge" else AELR)(self.n_attributes, **options)
+        options["second_moments"] = np.ones(self.n_attributes) if moments is None else moments
+        options["floor"] = FLOOR if self.design == "two-phase" else 0.0
+        options["inner"] = "paper" if self.step_size == "theory" else "improved"
+        if self.tube is not None:
+            return PlugInSVR(self.n_attributes, tube=self.tube, accuracy=self.accuracy, **options)
+        return (DDAERR if self.penalty == "ridge" else DDAELR)(self.n_attributes, **options)
+
+    @property
+    def n_rounds(self) -> int:
+        """Examples looked at, the pilot's included."""
+        return self.pilot.n_seen + (self.learner.n_rounds if self.learner else 0)
+
+    @property
+    def cells(self) -> int:
+        """Distinct values read, the pilot's included."""
+        return self.pilot.cells + (self.learner.cells if self.learner else 0)
+
+    @property
+    def draws(self) -> int:
+        """Draws made, the pilot's included."""
+        return self.pilot.cells + (self.learner.draws if self.learner else 0)
+
+    def model(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (n_outputs, d) and intercepts (n_outputs,); during the pilot, the mean target."""
+        if self.learner is not None:
+            return np.atleast_2d(self.learner.coef), np.atleast_1d(self.learner.intercept)
+        self.pilot.describe(self.center)
+        return np.zeros((self.n_outputs, self.n_attributes)), self.center * self.pilot.target_means
