@@ -1,0 +1,5 @@
+"""``python -m sparing`` is the command ``sparing``."""
+
+from sparing.cli import app
+
+app(prog_name="sparing")

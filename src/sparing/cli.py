@@ -1,0 +1,214 @@
+"""The command line. It reads options, calls public functions and shows what they return."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+app = typer.Typer(
+    help="Train linear models without paying for everything.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Seeds = Annotated[int, typer.Option(min=1, help="Repetitions, each with a new order of the rows and new draws.")]
+Points = Annotated[int, typer.Option(min=1, help="How many allowances of attributes to try.")]
+Jobs = Annotated[int, typer.Option(help="Threads to use; -1 is one per core. The result does not depend on it.")]
+RandomState = Annotated[int, typer.Option(min=0, help="Same number, same result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Only name the files written.")]
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Train linear models without paying for everything."""
+    if version:
+        from sparing import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("sparing-demo.png"),
+    examples: Annotated[int, typer.Option(min=200, help="How many examples to simulate.")] = 16_000,
+    seeds: Seeds = 5,
+    points: Points = 5,
+    jobs: Jobs = -1,
+    random_state: RandomState = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Compare the papers' algorithms on their simulated data: 500 attributes, 5 looks an example."""
+    with _one_line_errors():
+        from sparing.compare import compare
+        from sparing.datasets import make_power_law
+
+        _refuse_output(output)
+        if not quiet:
+            print(f"simulated data: {examples:,} examples, 500 attributes falling off as 1/i²", flush=True)
+        made = make_power_law(examples, 500, exponent=-2.0, random_state=random_state)
+        with _progress(quiet) as report:
+            comparison = compare(
+                made.data,
+                made.target,
+                budget=5,
+                scale=False,
+                seeds=seeds,
+                points=points,
+                jobs=jobs,
+                random_state=random_state,
+                progress=report,
+            )
+        _show(comparison, quiet)
+        _draw(comparison, output, "Simulated data: 500 attributes falling off as 1/i², 5 looks an example")
+
+
+@app.command("compare")
+def compare_command(
+    data: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")],
+    target: Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")] = None,
+    budget: Annotated[int, typer.Option(help="Attributes to look at of each example.")] = 5,
+    penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
+    algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
+    seeds: Seeds = 10,
+    test_fraction: Annotated[float, typer.Option(help="Part of the rows that is kept for the test error.")] = 0.25,
+    points: Points = 6,
+    drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
+    encode: Annotated[
+        bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")
+    ] = False,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
+    no_scale: Annotated[bool, typer.Option("--no-scale", help="Take the numbers as they are.")] = False,
+    output: Annotated[Path, typer.Option(help="Beginning of the names of the files written.")] = Path(
+        "sparing-compare"
+    ),
+    jobs: Jobs = -1,
+    random_state: RandomState = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Which algorithm learns most from the same number of attributes of your own data?"""
+    with _one_line_errors():
+        from sparing.compare import compare
+        from sparing.tables import read_table, write_rows
+
+        _refuse_output(output)
+        table = read_table(data, target, drop=_names(drop), encode=encode, drop_missing=drop_missing)
+        with _progress(quiet) as report:
+            comparison = compare(
+                table.X,
+                table.y,
+                budget=budget,
+                penalty=penalty,
+                algorithms=_names(algorithms) if algorithms is not None else None,
+                seeds=seeds,
+                points=points,
+                test_fraction=test_fraction,
+                scale=not no_scale,
+                jobs=jobs,
+                random_state=random_state,
+                progress=report,
+            )
+        if not quiet:
+            _introduce(data.name, table, scale=not no_scale)
+        _show(comparison, quiet)
+        rows_file = output.with_name(output.name + ".csv")
+        write_rows(rows_file, comparison.rows)
+        print(f"runs: {rows_file}")
+        _draw(comparison, output.with_name(output.name + ".png"), f"{data.name}: {budget} looks an example")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+# What is shown ------------------------------------------------------------------------------------------------------
+
+
+def _introduce(name: str, table, scale: bool) -> None:
+    """What was read, and what is done to it before learning."""
+    print(f"{name}: {table.X.shape[0]:,} rows, {table.X.shape[1]:,} attributes, target {table.target!r}")
+    if table.n_dropped:
+        print(f"{table.n_dropped:,} rows with missing values were left out")
+    if table.classes:
+        print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1")
+    if scale:
+        print("attributes are divided by their largest absolute value, and centred like the target, by training data")
+
+
+def _show(comparison, quiet: bool) -> None:
+    """The table, what it rests on, and its reading."""
+    if quiet:
+        return
+    from sparing.compare import ALGORITHMS
+
+    title = "Test loss over that of the zero predictor, mean ± standard deviation"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("attributes\nallowed", justify="right", no_wrap=True)
+    curves = {name: {point.allowance: point for point in comparison.curve(name)} for name in comparison.algorithms}
+    for name in curves:
+        rows = "\nwhole rows" if ALGORITHMS[name].whole_rows else ""
+        table.add_column(ALGORITHMS[name].label + rows, justify="right")
+    for allowance in sorted({row.allowance for row in comparison.rows}):
+        points = [curve.get(allowance) for curve in curves.values()]
+        cells = [f"{point.error:.3f}±{point.deviation:.3f}" if point else "—" for point in points]
+        table.add_row(f"{allowance:,}", *cells)
+    console = Console()
+    console.print(table)
+    for line in (*comparison.notes(), comparison.reading()):
+        console.print(line, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _draw(comparison, path: Path, title: str) -> None:
+    """Write the picture and say where; without matplotlib say what to install."""
+    from sparing.plotting import plot_comparison
+
+    try:
+        print(f"picture: {plot_comparison(comparison, path, title=title)}")
+    except ImportError as error:
+        print(f"no picture: {error}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A bar with the time left, on the error stream."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
+               TextColumn("left:"), TimeRemainingColumn())  # fmt: skip
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("starting (the first run compiles for half a minute)", total=1.0)
+        yield lambda part: bar.update(task, advance=part, description="comparing")
+
+
+# What goes wrong ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """What was got, what was expected, what to do; without a traceback, and with exit code 2."""
+    try:
+        yield
+    except (ValueError, ImportError, OSError) as error:
+        print(f"sparing: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
+
+
+def _refuse_output(output: Path) -> None:
+    """Refuse a folder that is not there before anything is computed."""
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(output.parent)!r} to write to; make it, or change --output.")
+
+
+if __name__ == "__main__":
+    app(prog_name="sparing")

@@ -1,0 +1,130 @@
+"""The algorithms that can be compared: one table, which later learners join by adding a line."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LassoCV, RidgeCV
+
+from sparing import learners
+
+
+class Setting(NamedTuple):
+    """What an algorithm is made from. ``strength`` multiplies its steps, or divides its penalty."""
+
+    n_attributes: int
+    budget: int
+    radius: float
+    strength: float
+    second_moments: np.ndarray
+    norm: float  # root mean squared norm of an example: 2-norm, for lasso that of the largest attribute
+    target_norm: float  # root mean squared target
+    seed: int
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """Options of a learner that reads whole rows: the step of its theorem times ``strength``."""
+        size = {"radius": self.radius, "norm_bound": self.norm}
+        return size | {"step_scale": self.strength, "random_state": self.seed}
+
+    @property
+    def few(self) -> dict[str, Any]:
+        """Options of a learner that reads a few attributes, half of them for the inner product."""
+        return self.whole | {"budget": self.budget, "split": "even"}
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One line of the registry: how to make it, how to show it, where the search for its settings starts.
+
+    ``radii`` are taken times the norm of an offline ridge solution. One without radii needs no search: it chooses for
+    itself, by cross-validation on what it has bought.
+    """
+
+    label: str
+    penalty: str
+    make: Callable[[Setting], Any]
+    colour: str
+    marker: str
+    whole_rows: bool = False
+    strengths: tuple[float, float] = (4.0, 16.0)
+    radii: tuple[float, ...] = (0.5, 1.0)
+
+
+RED, BLUE, GREEN, ORANGE, BLACK, PINK = "#D55E00", "#0072B2", "#009E73", "#E69F00", "#000000", "#CC79A7"
+_few_ridge = partial(Algorithm, penalty="ridge")
+_few_lasso = partial(Algorithm, penalty="lasso", strengths=(16.0, 64.0), radii=(0.25, 1.0))
+_offline = partial(Algorithm, colour=BLACK, marker="v", whole_rows=True, radii=())
+
+
+def _known(learner, s: Setting):
+    return learner(s.n_attributes, second_moments=s.second_moments, inner="improved", **s.few)
+
+
+def _two_phased(learner, s: Setting):
+    return learner(s.n_attributes, inner="improved", **s.few)
+
+
+def _aer(s: Setting):
+    few = {name: s.few[name] for name in ("budget", "radius", "random_state")}
+    return learners.AER(s.n_attributes, alpha=s.norm**2 / s.strength, **few)
+
+
+def _ridge(s: Setting):
+    return RidgeCV(alphas=s.norm**2 * np.logspace(-4, 3, 15), fit_intercept=False)
+
+
+def _lasso(s: Setting):
+    alphas = s.norm * s.target_norm * np.logspace(0, -3, 16)
+    return LassoCV(alphas=alphas, cv=3, fit_intercept=False, max_iter=2000, tol=1e-3)
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "AERR": _few_ridge("AERR", make=lambda s: learners.AERR(s.n_attributes, **s.few), colour=RED, marker="s"),
+    "DDAERR": _few_ridge("DDAERR", make=partial(_known, learners.DDAERR), colour=BLUE, marker="o"),
+    "TwoPhasedDDAERR": _few_ridge(
+        "two-phased DDAERR", make=partial(_two_phased, learners.TwoPhasedDDAERR), colour=GREEN, marker="D"
+    ),
+    "OnlineRidge": _few_ridge(
+        "online ridge",
+        make=lambda s: learners.OnlineRidge(s.n_attributes, **s.whole),
+        colour=ORANGE,
+        marker="^",
+        whole_rows=True,
+    ),
+    "Ridge": _offline("offline ridge", "ridge", make=_ridge),
+    "AELR": _few_lasso("AELR", make=lambda s: learners.AELR(s.n_attributes, **s.few), colour=RED, marker="s"),
+    "DDAELR": _few_lasso("DDAELR", make=partial(_known, learners.DDAELR), colour=BLUE, marker="o"),
+    "TwoPhasedDDAELR": _few_lasso(
+        "two-phased DDAELR", make=partial(_two_phased, learners.TwoPhasedDDAELR), colour=GREEN, marker="D"
+    ),
+    "OnlineLasso": _few_lasso(
+        "online lasso",
+        make=lambda s: learners.OnlineLasso(s.n_attributes, **s.whole),
+        colour=ORANGE,
+        marker="^",
+        whole_rows=True,
+    ),
+    "Lasso": _offline("offline lasso", "lasso", make=_lasso),
+    "AER": _few_lasso("AER", make=_aer, colour=PINK, marker="h"),
+}
+PAPERS = {
+    "ridge": ("AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
+    "lasso": ("AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
+}
+
+
+def algorithm_names(names) -> list[str]:
+    """Their registered names, however they were capitalised or hyphenated.
+
+    >>> algorithm_names(["ddaerr", "online-ridge"])
+    ['DDAERR', 'OnlineRidge']
+    """
+    known = {name.lower(): name for name in ALGORITHMS}
+    found = [known.get(name.lower().replace("-", "").replace("_", "").strip()) for name in names]
+    if None in found or not found:
+        wrong = repr(names[found.index(None)]) if found else "none"
+        raise ValueError(f"unknown algorithm: got {wrong}; choose from {', '.join(ALGORITHMS)}.")
+    return list(dict.fromkeys(name for name in found if name))

@@ -1,0 +1,105 @@
+"""What a comparison gives: every run, curves, and the result in a sentence."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.compare.algorithms import ALGORITHMS
+
+
+class Row(NamedTuple):
+    """One run: what it was allowed to buy, what it bought, and its test loss over that of the zero predictor."""
+
+    algorithm: str
+    allowance: int
+    repetition: int
+    examples: int
+    cells: int
+    draws: int
+    error: float
+    radius: float
+    strength: float
+
+
+class Point(NamedTuple):
+    """The runs of one algorithm at one allowance: mean cells bought, mean and standard deviation of the error."""
+
+    allowance: int
+    cells: float
+    error: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs, and what they ran on. ``improvement_ratio`` is that of the training data (1: moments are no help)."""
+
+    rows: list[Row]
+    algorithms: list[str]
+    n_train: int
+    n_test: int
+    n_attributes: int
+    budget: int
+    improvement_ratio: float
+
+    def curve(self, algorithm: str) -> list[Point]:
+        """The algorithm's points by rising allowance."""
+        mine = [row for row in self.rows if row.algorithm == algorithm]
+        points = []
+        for allowance in sorted({row.allowance for row in mine}):
+            runs = [row for row in mine if row.allowance == allowance]
+            errors = np.array([row.error for row in runs])
+            deviation = float(errors.std(ddof=1)) if len(runs) > 1 else 0.0
+            cells = float(np.mean([row.cells for row in runs]))
+            points.append(Point(allowance, cells, float(errors.mean()), deviation))
+        return points
+
+    def notes(self) -> list[str]:
+        """What the numbers rest on."""
+        attributes, penalty = self.n_attributes, ALGORITHMS[self.algorithms[0]].penalty
+        said = [
+            f"{self.n_train:,} training and {self.n_test:,} test rows, {attributes:,} attributes, {self.budget} looks "
+            f"an example; improvement ratio for {penalty} {self.improvement_ratio:.2g} (1: moments are no help)."
+        ]
+        told = [name for name in self.algorithms if name in ("DDAERR", "DDAELR")]
+        if told:
+            said.append(
+                f"{' and '.join(told)} is told the exact second moments of the training data, which are not counted as "
+                "bought; a two-phased algorithm estimates them, and that counts."
+            )
+        return said
+
+    def reading(self) -> str:
+        """The result in a sentence, from the numbers."""
+        last = {name: curve[-1] for name in self.algorithms if (curve := self.curve(name))}
+        few = sorted((n for n in last if not ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
+        whole = sorted((n for n in last if ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
+        parts = []
+        if few:
+            best, end = few[0], last[few[0]]
+            parts.append(
+                f"looking at {self.budget} of {self.n_attributes} attributes an example, {ALGORITHMS[best].label} did "
+                f"best, with {end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
+            )
+            if len(few) > 1:
+                parts.append(
+                    _against(self.curve(best), last[few[-1]], ALGORITHMS[best].label, ALGORITHMS[few[-1]].label)
+                )
+        if whole:
+            parts.append(
+                f"with whole rows, {ALGORITHMS[whole[0]].label} came to {last[whole[0]].error:.3g} for "
+                f"{last[whole[0]].cells:,.0f}"
+            )
+        sentence = "; ".join(parts)
+        return sentence[0].upper() + sentence[1:] + "."
+
+
+def _against(curve: list[Point], other: Point, best: str, label: str) -> str:
+    """How much sooner a curve came to the error at which another ended."""
+    said = f"{label} ended at {other.error:.3g} for {other.cells:,.0f}"
+    if curve[-1].error + curve[-1].deviation > other.error:
+        return f"{said}, which is within one standard deviation"
+    reached = next(point for point in curve if point.error <= other.error)
+    times = other.cells / reached.cells
+    return f"{said}, an error that {best} reached with {times:.2g} times fewer" if times > 1.05 else said

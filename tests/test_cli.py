@@ -1,0 +1,170 @@
+"""The commands, run for real on small data."""
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from sparing.cli import app
+from sparing.compare import Row, compare
+from sparing.datasets import load_digits_pair
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
+QUICK = ["--seeds", "2", "--points", "2"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """The same 365 digits as CSV, Parquet and npz."""
+    pair = load_digits_pair(3, 5)
+    frame = pd.DataFrame(pair.data, columns=pair.feature_names).assign(digit=np.where(pair.target > 0, "five", "3"))
+    frame.to_csv(tmp_path / "digits.csv", index=False)
+    frame.to_parquet(tmp_path / "digits.parquet")
+    np.savez(tmp_path / "digits.npz", X=pair.data, y=pair.target)
+    return pair
+
+
+def is_picture(path: Path) -> bool:
+    return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.stat().st_size > 10_000
+
+
+def test_demo_shows_a_table_and_writes_a_picture(run, tmp_path):
+    result = run("demo", "--examples", 1000, *QUICK)
+    assert result.exit_code == 0, result.output
+    for label in ("AERR", "DDAERR", "two-phased", "online", "offline", "did best", "picture: sparing-demo.png"):
+        assert label in result.output
+    assert is_picture(tmp_path / "sparing-demo.png")
+
+
+@pytest.mark.parametrize("source", ["digits.csv", "digits.parquet", "digits.npz"])
+def test_compare_writes_what_the_library_returns(run, digits, tmp_path, source):
+    target = [] if source.endswith("npz") else ["--target", "digit"]
+    result = run("compare", source, *target, "--budget", 8, *QUICK, "--output", "out")
+    assert result.exit_code == 0, result.output
+    assert is_picture(tmp_path / "out.png")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        header, *lines = csv.reader(file)
+    assert tuple(header) == Row._fields
+    expected = compare(digits.data, digits.target, budget=8, seeds=2, points=2).rows
+    assert [Row(name, *map(float, numbers)) for name, *numbers in lines] == expected
+    assert "365 rows, 64 attributes" in result.output
+
+
+def test_compare_takes_its_options(run, digits, tmp_path):
+    names = ["--algorithms", "aelr,Online-Lasso", "--penalty", "lasso", "--test-fraction", 0.5, "--no-scale"]
+    options = ["--drop", "x1,x2", "--jobs", 1, "--random-state", 7, "--quiet", "--encode", "--drop-missing"]
+    result = run("compare", "digits.npz", *names, *options, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines() == ["runs: sparing-compare.csv", "picture: sparing-compare.png"]
+    kept = np.delete(digits.data, [1, 2], axis=1)
+    expected = compare(kept, digits.target, budget=5, algorithms=["AELR", "OnlineLasso"], seeds=2, points=2,
+                       test_fraction=0.5, scale=False, random_state=7)  # fmt: skip
+    written = pd.read_csv(tmp_path / "sparing-compare.csv")
+    assert written["error"].tolist() == [row.error for row in expected.rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.csv", "--target", "digit"], "there is no file 'absent.csv'"),
+        (["digits.xls"], "its name must end in one of"),
+        (["digits.csv"], "no target: say which column"),
+        (["digits.csv", "--target", "digti"], "did you mean 'digit'?"),
+        (["digits.npz", "--budget", "65"], "pass a budget between 2 and 64"),
+        (["digits.npz", "--budget", "1"], "budget must be a whole number, 2 or more; got 1"),
+        (["digits.npz", "--algorithms", "sgd"], "choose from AERR"),
+        (["digits.npz", "--penalty", "none"], "penalty must be one of 'ridge', 'lasso'"),
+        (["digits.npz", "--test-fraction", "0.9"], "365 rows are too few"),
+        (["digits.npz", "--output", "nowhere/out"], "there is no folder 'nowhere'"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(run, digits, tmp_path, arguments, message):
+    result = run("compare", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("sparing: ")
+    assert len(result.output.splitlines()) == 1
+    assert not list(tmp_path.glob("sparing-compare*"))
+
+
+def test_constant_target(run, tmp_path):
+    np.savez(tmp_path / "flat.npz", X=np.eye(200), y=np.ones(200))
+    result = run("compare", "flat.npz")
+    assert (result.exit_code, "choose a target that varies" in result.stderr) == (2, True)
+
+
+def python(code: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, **options)
+
+
+def test_without_matplotlib_the_table_still_appears(tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from sparing.cli import app; app(['demo', '--examples', '400', '--seeds', '1', '--points', '1'])"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "DDAERR" in done.stdout
+    assert 'no picture: drawing needs matplotlib; run: pip install "sparing[plot]"' in done.stdout
+
+
+def test_importing_the_command_line_pulls_in_no_extra():
+    # scikit-learn imports pandas by itself where it is installed: only what is new after it counts
+    code = (
+        "import sys, sklearn.linear_model, sklearn.model_selection; before = set(sys.modules)\n"
+        "import sparing, sparing.cli, sparing.compare, sparing.tables, sparing.plotting\n"
+        "print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+    assert "sparing" in done.stdout
+    for extra in ("matplotlib", "pandas", "pyarrow", "torch"):
+        assert repr(extra) not in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
+def test_interrupt_ends_cleanly(tmp_path):
+    command = [sys.executable, "-m", "sparing", "demo", "--examples", "60000", "--seeds", "500"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert "60,000 examples" in process.stdout.readline()
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_python_m_sparing_and_version():
+    done = subprocess.run([sys.executable, "-m", "sparing", "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", done.stdout)
+
+
+def test_every_command_and_option_is_documented():
+    text = DOCS.read_text(encoding="utf-8")
+    root = typer.main.get_command(app)
+    commands = {"": root, **root.commands}
+    assert set(commands) >= {"demo", "compare"}
+    for name, command in commands.items():
+        section = text if not name else text.partition(f"\n## `sparing {name}`")[2].partition("\n## ")[0]
+        assert section, f"docs/command-line.md has no section for sparing {name}"
+        for parameter in command.params:
+            for option in parameter.opts if parameter.param_type_name == "option" else []:
+                assert f"`{option}`" in section or f" {option}`" in section, f"{name} {option} is not documented"

@@ -1,0 +1,179 @@
+"""The engine behind ``sparing compare``."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sparing import learners
+from sparing.compare import ALGORITHMS, PAPERS, algorithm_names, compare
+from sparing.compare.experiment import Data
+from sparing.datasets import load_mnist_pair, make_power_law
+
+
+@pytest.fixture(scope="module")
+def steep():
+    """Attributes that fall off as 1/i^2: where second moments help most."""
+    made = make_power_law(8000, 100, exponent=-2.0, random_state=3)
+    return made.data, made.target
+
+
+@pytest.fixture(scope="module")
+def ridge(steep):
+    return compare(*steep, budget=5, seeds=6, points=3, scale=False)
+
+
+def test_known_moments_beat_uniform_looks_on_steep_data(ridge):
+    # the theory promises a gap of sqrt(1/improvement ratio); two deviations of a mean of 6 are far less
+    uniform, informed = ridge.curve("AERR")[-1], ridge.curve("DDAERR")[-1]
+    assert informed.error + 2 * informed.deviation / np.sqrt(6) < 0.75 * uniform.error
+
+
+def test_error_falls_with_spend_and_beats_the_zero_predictor(ridge):
+    for name in ridge.algorithms:
+        curve = ridge.curve(name)
+        assert curve[-1].error < curve[0].error
+        assert curve[-1].error < 0.6
+
+
+def test_nobody_buys_more_than_allowed(ridge):
+    assert {row.algorithm for row in ridge.rows} == set(PAPERS["ridge"])
+    for row in ridge.rows:
+        assert 0 < row.cells <= min(row.draws, row.allowance)
+        each = ridge.n_attributes if ALGORITHMS[row.algorithm].whole_rows else ridge.budget
+        assert row.examples == row.allowance // each
+        assert row.draws >= row.examples * (each // 2)  # the inner product needs no looks while all weights are 0
+    last = max(row.allowance for row in ridge.rows)
+    assert last == ridge.budget * ridge.n_train
+
+
+def test_same_seed_same_rows_whatever_the_threads(steep):
+    X, y = steep[0][:1000], steep[1][:1000]
+    options = {"budget": 5, "algorithms": ["AERR", "Ridge"], "seeds": 2, "points": 2}
+    first = compare(X, y, jobs=1, **options)
+    assert first.rows == compare(X, y, jobs=2, **options).rows
+    assert first.rows != compare(X, y, random_state=1, **options).rows
+
+
+def test_a_row_is_what_the_learner_itself_gives(steep):
+    """Rebuild one run by hand from the split, the chosen setting and the order of its repetition."""
+    X, y = steep
+    result = compare(X, y, budget=4, algorithms=["AERR"], seeds=2, points=1, scale=False, random_state=5)
+    row = result.rows[1]
+    data = Data.split(X, y, 4, 0.25, False, 5)
+    order = np.random.default_rng(5 + row.repetition + 1).permutation(data.y.size)
+    learner = learners.AERR(
+        100,
+        budget=4,
+        split="even",
+        radius=row.radius,
+        step_scale=row.strength,
+        norm_bound=np.sqrt((data.X**2).sum(axis=1).mean()),
+        random_state=5 + row.repetition + 1,
+    ).run(data.X[order], data.y[order])
+    error = np.mean((data.X_test @ learner.coef - data.y_test) ** 2) / np.mean(data.y_test**2)
+    assert row.error == pytest.approx(error, rel=1e-6)
+    assert (row.cells, row.draws) == (learner.cells, learner.draws)
+
+
+def test_test_rows_choose_nothing(steep):
+    """The chosen settings do not change when the test targets do."""
+    X, y = steep[0][:1000], steep[1][:1000]
+    data = Data.split(X, y, 5, 0.25, True, 0)
+    chosen = data.tune("DDAERR", 3000)
+    spoilt = Data(data.X, data.y, data.X_test, -50 * data.y_test, 5, 0)
+    assert spoilt.tune("DDAERR", 3000) == chosen
+
+
+def test_scale_of_target_and_attributes_does_not_matter():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 12))
+    y = X @ rng.normal(size=12) + rng.normal(size=1500)
+    options = {"budget": 4, "algorithms": ["AERR", "AELR", "Ridge", "Lasso"], "seeds": 2, "points": 1}
+    plain = compare(X, y, **options)
+    scaled = compare(1e3 * X + 7, 1e5 * y - 3e6, **options)
+    for one, other in zip(plain.rows, scaled.rows, strict=True):
+        assert other.error == pytest.approx(one.error, rel=1e-3)
+
+
+def test_lasso_line_up_and_mixed_families(steep):
+    X, y = steep[0][:2500], steep[1][:2500]
+    result = compare(X, y, budget=6, penalty="lasso", seeds=2, points=2)
+    assert result.algorithms == list(PAPERS["lasso"])
+    mixed = compare(X, y, budget=6, algorithms=["aer", "DDAERR"], seeds=2, points=2)
+    assert all(mixed.curve(name)[-1].error < 1 for name in ("AER", "DDAERR"))
+
+
+def test_sparse_data_stay_sparse_and_agree_with_dense(steep):
+    X, y = steep[0][:1500], steep[1][:1500]
+    options = {"budget": 5, "seeds": 2, "points": 2, "scale": False}
+    dense, csr = compare(X, y, **options), compare(sparse.csr_array(X), y, **options)
+    for one, other in zip(dense.rows, csr.rows, strict=True):
+        assert one[:6] == other[:6]
+        if one.algorithm != "Ridge":  # scikit-learn solves sparse problems another way
+            assert other.error == pytest.approx(one.error, rel=1e-6)
+    assert compare(sparse.csr_array(X), y, budget=5, seeds=1, points=1, algorithms=["AERR"]).rows
+
+
+def test_reading_says_what_the_numbers_say(ridge):
+    best = min(("AERR", "DDAERR", "TwoPhasedDDAERR"), key=lambda name: ridge.curve(name)[-1].error)
+    reading = ridge.reading()
+    assert f"{ALGORITHMS[best].label} did best, with {ridge.curve(best)[-1].error:.3g}" in reading
+    assert reading.endswith(".")
+    assert any("exact second moments" in note for note in ridge.notes())
+
+
+def test_reading_claims_nothing_within_the_noise():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(600, 20)), rng.normal(size=600)
+    reading = compare(X, y, budget=4, algorithms=["AERR", "DDAERR"], seeds=5, points=1).reading()
+    assert "within one standard deviation" in reading
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_is_in_the_registry_under_its_public_name(name):
+    assert algorithm_names([name.lower()]) == [name]
+    assert hasattr(learners, name) or name in ("Ridge", "Lasso")
+    assert ALGORITHMS[name].colour.startswith("#")
+
+
+def test_no_two_algorithms_look_alike():
+    looks = [(one.colour, one.marker, one.penalty) for one in ALGORITHMS.values()]
+    assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": 101}, "budget is 101"),
+        ({"algorithms": ["AERR", "SGD"]}, "got 'SGD'; choose from AERR"),
+        ({"algorithms": []}, "unknown algorithm"),
+        ({"penalty": "elastic"}, "penalty must be one of"),
+        ({"test_fraction": 1.5}, "test_fraction must lie"),
+        ({"seeds": 0}, "seeds must be a whole number"),
+    ],
+)
+def test_wrong_options_are_refused(steep, change, message):
+    with pytest.raises(ValueError, match=message):
+        compare(*steep, **({"budget": 5, "seeds": 1, "points": 1} | change))
+
+
+def test_data_without_anything_to_learn_are_refused(steep):
+    X, y = steep
+    with pytest.raises(ValueError, match=r"60 rows are too few: .* pass 1\d\d or more"):
+        compare(X[:60], y[:60], budget=5)
+    with pytest.raises(ValueError, match="target is constant"):
+        compare(X, np.full(len(y), 0.1), budget=5)
+    with pytest.raises(ValueError, match="every attribute is constant"):
+        compare(np.ones_like(X), y, budget=5)
+
+
+@pytest.mark.data
+def test_mnist_findings_of_the_paper():
+    """Known moments beat uniform looks at every spend, and whole rows at the smallest; two-phased ends between."""
+    pair = load_mnist_pair(3, 5, subset="all", dtype=np.float32)
+    names = ["AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge"]
+    result = compare(pair.data, pair.target, budget=57, algorithms=names, seeds=4, points=2, jobs=2)
+    curves = {name: [point.error for point in result.curve(name)] for name in names}
+    assert all(known < uniform for known, uniform in zip(curves["DDAERR"], curves["AERR"], strict=True))
+    assert curves["DDAERR"][0] < curves["OnlineRidge"][0]
+    assert curves["DDAERR"][-1] < curves["TwoPhasedDDAERR"][-1] < curves["AERR"][-1] < 0.4
