@@ -1,7 +1,10 @@
-"""Train linear models without paying for everything."""
+"""Train linear models without paying for everything.
 
-from sparing import datasets, designs, geometry, learners, sources, theory
-from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
+Names are imported when they are first used, so that ``import sparing`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
@@ -12,8 +15,25 @@ __all__ = [
     "BudgetSVR",
     "datasets",
     "designs",
+    "estimators",
     "geometry",
     "learners",
     "sources",
     "theory",
 ]
+
+if TYPE_CHECKING:
+    from sparing import datasets, designs, estimators, geometry, learners, sources, theory
+    from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
+
+
+def __getattr__(name: str):
+    if name not in __all__:
+        raise AttributeError(f"module 'sparing' has no attribute {name!r}; it has {', '.join(__all__)}.")
+    if name.startswith("Budget"):
+        return getattr(import_module("sparing.estimators"), name)
+    return import_module(f"sparing.{name}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -33,7 +33,7 @@ def new_draws(n_point, n_inner, n_outputs) -> Draws:
         place=np.empty(looks, np.int64),
         point_weights=np.empty(n_point),
         inner_weights=np.empty((n_inner, n_outputs)),
-        lookup=np.empty(1 << (2 * looks).bit_length(), np.int64),
+        lookup=np.empty(1 << (4 * looks).bit_length(), np.int32),
         sizes=np.zeros(3, np.int64),
     )
 
@@ -66,10 +66,11 @@ def draw_point(table, key, draws, size):
     for slot in range(size):
         lookup[slot] = -1
     cells, n_point, n = table.cells, weights.size, 0
+    share = 1.0 / n_point
     for r in range(n_point):
         place[r], weights[r] = draw_alias(cells, uniform(key, r))
     for r in range(n_point):
-        weights[r] /= n_point
+        weights[r] *= share
         n = _note(lookup, size - 1, attributes, place, r, place[r], n)
     draws.sizes[1] = n
     return n

@@ -26,8 +26,7 @@ class AER(OnlineLearner):
     Parameters
     ----------
     alpha : float
-        :math:`\lambda`, which also sets the steps: there is no other step size. The authors' loss has no half, so
-        their :math:`\lambda` is twice this one.
+        :math:`\lambda` of the loss as written above, which also sets the steps: there is no other step size.
 
     Examples
     --------
