@@ -1,6 +1,6 @@
 """Learn from a matrix with a hundred thousand columns by looking at twenty values of each row.
 
-As in texts, a few columns are often non-zero and most hardly ever. How often is easily counted, and tells where to look.
+As in texts, a few columns are often non-zero and most hardly ever. How often is easily counted, and says where to look.
 """
 
 import numpy as np

@@ -12,7 +12,8 @@ NUMBER = (int, float, np.integer, np.floating)
 
 def positive(name: str, value, *, zero: bool = False) -> float:
     """A finite number above zero (or from zero on, with ``zero``)."""
-    if isinstance(value, NUMBER) and np.isfinite(value) and (value > 0 or (zero and value == 0)):
+    number = isinstance(value, NUMBER) and not isinstance(value, bool)
+    if number and np.isfinite(value) and (value > 0 or (zero and value == 0)):
         return float(value)
     raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}.")
 
@@ -85,20 +86,24 @@ def scale(values, n_attributes: int) -> np.ndarray:
 
 
 def matrix(X, n_attributes: int | None = None):
-    """Rows to learn from: a numeric array as it is (no copy), or a CSR matrix with sorted indices.
+    """Rows to learn from: a numeric array, or a CSR matrix with sorted and distinct indices.
 
-    A memory map is not read through to look for NaN: it may be larger than anyone wants to read.
+    Nothing is copied that kernels can read as it is. A memory map is not read through to look for NaN: it may be
+    larger than anyone wants to read.
     """
     mapped = isinstance(X, np.memmap)
     if sparse.issparse(X):
         X = X.tocsr()
-        if not X.has_sorted_indices:
-            X = X.sorted_indices()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         numbers = X.data
     else:
-        X = numbers = np.asarray(X)
+        X = numbers = X if mapped else np.asarray(X)
     if X.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise ValueError(f"X must be a matrix of numbers, one row an example; got {numbers.dtype} of shape {X.shape}.")
+    if not numbers.dtype.isnative or (numbers.dtype.kind == "f" and numbers.dtype.itemsize not in (4, 8)):
+        X, numbers = X.astype(np.float64), numbers.astype(np.float64)  # what kernels cannot read
     if X.shape[0] == 0:
         raise ValueError("X has no rows; there is nothing to learn from.")
     if n_attributes is not None and X.shape[1] != n_attributes:

@@ -80,6 +80,15 @@ class Ledger:
     examples: int = 0
     spent: float = field(default=0.0)
 
+    def __post_init__(self):
+        for name in ("per_example", "total"):
+            if not getattr(self, name) >= 0:  # NaN would allow everything
+                raise ValueError(f"{name} must be a number, zero or more; got {getattr(self, name)!r}.")
+        if self.costs is not None:
+            self.costs = np.asarray(self.costs, dtype=np.float64)
+            if self.costs.ndim != 1 or not (np.isfinite(self.costs) & (self.costs > 0)).all():
+                raise ValueError(f"costs must be one positive finite price per attribute; got {self.costs}.")
+
     def book(self, attributes: np.ndarray) -> None:
         """Pay for one example's attributes before they are read, or refuse the whole purchase."""
         price = float(len(attributes) if self.costs is None else np.sum(self.costs[attributes]))

@@ -176,8 +176,10 @@ def test_a_read_beyond_the_budget_is_never_made(case):
             return X[example, attributes]
 
     source, ledger = Refusing(), Ledger(per_example=6)
+    again = Ledger(per_example=6)
+    make(case).run(X, Y, ledger=again)
     learner = make(case).run(source, Y, ledger=ledger)
-    assert learner.cells == source.cells == ledger.cells == int(ledger.spent)
+    assert learner.cells == source.cells == ledger.cells == again.cells == int(ledger.spent)
     assert learner.cells <= learner.draws <= 6 * N
     assert_same(learner, make(case).run(X, Y))
 
@@ -259,3 +261,24 @@ def test_progress_counts_the_rows(case):
     done = []
     make(case).run(X, Y, progress=done.append)
     assert sum(done) == N
+
+
+@every_learner
+def test_other_queries_and_sources_are_refused(case):
+    learner = make(case)
+    query = learner.ask()
+    query.attributes[0] = D
+    with pytest.raises(ValueError, match="its own queries"):
+        learner.tell(query, np.zeros(query.attributes.size), 0.0)
+    with pytest.raises(ValueError, match="the source has"):
+        learner.run(ArraySource(X[:, :5]), Y)
+    assert learner.n_rounds == 0
+
+
+@pytest.mark.parametrize("cls", [AERR, AELR])
+@pytest.mark.parametrize("offset", [10.0, 1e3, 1e6])
+def test_centring_makes_offsets_harmless_from_the_first_look_on(cls, offset):
+    options = {"budget": 6, "radius": 3.0, "center": True, "step_size": "adaptive"}
+    plain = cls(D, **options).run(X, Y)
+    moved = cls(D, **options).run(X + offset, Y - offset)
+    np.testing.assert_allclose(moved.coef, plain.coef, rtol=0, atol=1e-6 * offset**0.5)

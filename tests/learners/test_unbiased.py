@@ -85,7 +85,9 @@ def test_expected_estimate_is_the_gradient(cls, inner, d, budget, split, center,
     )
     x, w = X_HERE[:d], learner.last_coef
     mean_x, mean_y = (learner.means, learner._seen.targets[0]) if center else (np.zeros(d), 0.0)
-    gradient = (w @ (x - mean_x) - (Y_HERE - mean_y)) * (x - mean_x)
+    known = learner._seen.attributes[:, 0] > 0 if center else True
+    centred = np.where(known, x - mean_x, 0.0)  # a first look has no mean to be compared with
+    gradient = (w @ centred - (Y_HERE - mean_y)) * centred
     total, mass = np.zeros(d), 0.0
     for probability, draws in possible_draws(learner):
         y = np.array([Y_HERE])

@@ -49,23 +49,30 @@ class BudgetEstimator(BaseEstimator):
     def _check_X(self, X, *, reset: bool, **more):
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
 
+    def _check_X_y(self, X, y, *, reset: bool, **more):
+        """Rows to learn from; a memory map stays one, and is not read through to look for NaN."""
+        mapped = isinstance(X, np.memmap)
+        checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=not mapped, **more)
+        return (X if mapped and X.dtype == checked.dtype else checked), y
+
     def _learn(self, X, y, *, reset: bool, n_examples: int | None = None) -> None:
         """Go on with these rows and publish the model."""
-        X = checks.matrix(X)
+        X, several = checks.matrix(X), np.ndim(y) == 2
         y = checks.targets(y, X.shape[0])
         if reset:
-            self._fit = self._start(y.shape[1], n_examples)
+            self._fit, self._several = self._start(y.shape[1], n_examples), several
+        elif y.shape[1] != self._fit.n_outputs:
+            raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {self._fit.n_outputs}.")
         self._fit.learn(X, y)
         coef, intercept = self._fit.model()
         self.coef_, self.intercept_ = self._model_shape(coef, intercept)
         self.learner_ = self._fit.learner
-        self.radius_ = self._fit.radius
         self.n_iter_ = self._fit.n_rounds
         self.cells_ = self._fit.cells
         self.draws_ = self._fit.draws
         self.spent_ = float(self.cells_)
-        self.scale_ = None if self.learner_ is None else self.learner_.scale
-        self.second_moments_ = getattr(self.learner_, "second_moments", None)
+        for name in ("radius", "scale", "second_moments"):
+            setattr(self, f"{name}_", getattr(self.learner_, name, None))
 
     @property
     def bound_(self):
@@ -143,9 +150,17 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     scale_, radius_ : array or None, float
         What attributes were divided by, and B.
     bound_ : float or None
-        With ``step_size="theory"`` the theorem's bound on the excess risk, if the scaled attributes lie within [-1, 1].
-    learner_ : OnlineLearner
-        The learner itself.
+        The theorem's bound on the excess risk, if the scaled attributes lie within [-1, 1]. There is one with
+        ``step_size="theory"``, ``fit_intercept=False``, one output and design "uniform" or "moments".
+    learner_ : OnlineLearner or None
+        The learner itself; None, and so are ``scale_`` and ``radius_``, as long as the pilot lasts. Until then the
+        model is the mean target.
+
+    Notes
+    -----
+    A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
+    never saw, or saw only at one value, is taken for an ordinary one and looked at later. In a memory map, which is not
+    read through, NaN is a value that could not be had; anywhere else NaN and infinity are refused.
 
     Examples
     --------
@@ -194,16 +209,14 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
 
     def fit(self, X, y):
         """Learn from all rows of X, looking at ``budget`` attributes of each."""
-        X, y = self._check_X(X, reset=True, y=y, multi_output=True, y_numeric=True)
-        self._several = y.ndim == 2
+        X, y = self._check_X_y(X, y, reset=True, multi_output=True, y_numeric=True)
         self._learn(X, y, reset=True, n_examples=X.shape[0])
         return self
 
     def partial_fit(self, X, y):
         """Learn from more rows. The result does not depend on how rows are cut into chunks."""
         reset = not hasattr(self, "_fit")
-        X, y = self._check_X(X, reset=reset, y=y, multi_output=True, y_numeric=True)
-        self._several = y.ndim == 2
+        X, y = self._check_X_y(X, y, reset=reset, multi_output=True, y_numeric=True)
         self._learn(X, y, reset=reset)
         return self
 
@@ -244,4 +257,5 @@ class BudgetLasso(BudgetRidge):
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""
-        return self._copy_to(LinearRegression() if self._several else Lasso(fit_intercept=self.fit_intercept))
+        plain = LinearRegression if self._several else Lasso  # Lasso cannot predict several outputs of sparse rows
+        return self._copy_to(plain(fit_intercept=self.fit_intercept))

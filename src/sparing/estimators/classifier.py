@@ -8,6 +8,20 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sparing.estimators.budget import BudgetEstimator, BudgetRidge
 
 
+def _signs(y, classes) -> np.ndarray:
+    """-1 and +1: one column for two classes, else one a class."""
+    if len(classes) < 2:
+        raise ValueError(f"y holds only one class, {classes.tolist()}; a classifier needs at least two classes.")
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y holds labels that were not there at first: {unknown.tolist()}; name all of them with classes= in the "
+            "first call of partial_fit."
+        )
+    columns = classes[1:] if len(classes) == 2 else classes
+    return np.where(y[:, None] == columns, 1.0, -1.0)
+
+
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):
     """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector a class.
 
@@ -28,34 +42,25 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):
 
     def fit(self, X, y):
         """Learn from all rows of X, looking at ``budget`` attributes of each."""
-        X, y = self._check_X(X, reset=True, y=y)
+        X, y = self._check_X_y(X, y, reset=True)
         check_classification_targets(y)
-        self.classes_ = unique_labels(y)
-        self._learn(X, self._signs(y), reset=True, n_examples=X.shape[0])
+        classes = unique_labels(y)
+        self._learn(X, _signs(y, classes), reset=True, n_examples=X.shape[0])
+        self.classes_ = classes
         return self
 
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows; ``classes`` names all labels at the first call."""
         reset = not hasattr(self, "_fit")
-        X, y = self._check_X(X, reset=reset, y=y)
+        X, y = self._check_X_y(X, y, reset=reset)
         check_classification_targets(y)
-        if reset:
-            self.classes_ = unique_labels(y) if classes is None else unique_labels(classes)
-        self._learn(X, self._signs(y), reset=reset)
+        named = None if classes is None else unique_labels(classes)
+        known = (unique_labels(y) if named is None else named) if reset else self.classes_
+        if named is not None and not np.array_equal(named, known):
+            raise ValueError(f"classes are {named.tolist()}, but in the first call they were {known.tolist()}.")
+        self._learn(X, _signs(y, known), reset=reset)
+        self.classes_ = known
         return self
-
-    def _signs(self, y) -> np.ndarray:
-        """-1 and +1: one column for two classes, else one a class."""
-        if len(self.classes_) < 2:
-            raise ValueError(f"y holds only one class, {self.classes_[0]!r}; a classifier needs at least two classes.")
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"y holds labels that were not there at first: {unknown.tolist()}; name all of them with classes= in "
-                "the first call of partial_fit."
-            )
-        columns = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        return np.where(y[:, None] == columns, 1.0, -1.0)
 
     def _model_shape(self, coef, intercept):
         return coef, intercept

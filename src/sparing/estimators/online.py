@@ -14,6 +14,10 @@ from sparing.learners.online import OnlineLearner
 FLOOR = 0.05  # part of the draws that stays uniform where second moments are estimates
 
 
+def _is_auto(option) -> bool:
+    return isinstance(option, str) and option == "auto"
+
+
 @dataclass
 class OnlineFit:
     """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
@@ -47,23 +51,27 @@ class OnlineFit:
         if self.second_moments is not None:
             self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
         for name in ("radius", "alpha"):
-            if getattr(self, name) != "auto":
+            if not _is_auto(getattr(self, name)):
                 checks.positive(name, getattr(self, name))
-        if not (self.scale is None or (isinstance(self.scale, str) and self.scale == "auto")):
+        if isinstance(self.scale, str):
+            checks.one_of("scale", self.scale, ("auto",))
+        elif self.scale is not None:
             self.scale = checks.scale(self.scale, self.n_attributes)
+        for name, value in (("pilot", self.n_pilot), ("n_examples", self.n_examples)):
+            if value is not None:
+                checks.whole(name, value)
         self.learner: OnlineLearner | None = None
         self.pilot = Pilot(self._pilot_rows(), self.n_attributes, self.n_outputs, self.budget, self.seed)
+        moments = None if self.design == "uniform" else np.ones(self.n_attributes)
+        self._make(self._options(1.0, None), moments).begin()  # to refuse bad options before the pilot reads
         if self.pilot.complete:
             self._begin()
 
     def _pilot_rows(self) -> int:
-        needed = (
-            "auto" in (self.radius, self.scale if isinstance(self.scale, str) else "") or self.design == "two-phase"
-        )
-        if not needed:
+        if not (_is_auto(self.radius) or _is_auto(self.scale) or self.design == "two-phase"):
             return 0
         if self.n_pilot is not None:
-            return checks.whole("pilot", self.n_pilot)
+            return self.n_pilot
         return max(1, pilot_size(self.n_attributes, self.budget, self.n_examples))
 
     def learn(self, X, y) -> None:
@@ -79,15 +87,22 @@ class OnlineFit:
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
         self.pilot.describe(self.center)
-        scale = self.pilot.scale if isinstance(self.scale, str) else self.scale
+        scale = self.pilot.scale if _is_auto(self.scale) else self.scale
         divide_by = np.ones(self.n_attributes) if scale is None else scale
-        estimates = self.pilot.second_moments(divide_by, self.center)
-        if self.radius == "auto":
-            self.radius = self._auto_radius(estimates)
-        options: dict[str, Any] = {
+        estimates = self.pilot.second_moments(divide_by)
+        radius = self._auto_radius(estimates) if _is_auto(self.radius) else float(self.radius)
+        self.learner = self._make(self._options(radius, scale), self._known_moments(divide_by, estimates))
+        self.learner.begin()
+        pilot = self.pilot
+        if pilot.n_seen:
+            self.learner.recall(pilot.counts, pilot.means, pilot.mean_squares, pilot.target_means, pilot.n_seen)
+
+    def _options(self, radius: float, scale) -> dict[str, Any]:
+        """What every learner is told."""
+        return {
             "budget": self.budget,
-            "radius": self.radius,
-            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot.n_seen),
+            "radius": radius,
+            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot.n_rows),
             "step_size": "adaptive" if self.step_size == "auto" else self.step_size,
             "split": "paper" if self.step_size == "theory" else "even",
             "center": self.center,
@@ -96,11 +111,6 @@ class OnlineFit:
             "n_outputs": self.n_outputs,
             "random_state": self.seed,
         }
-        self.learner = self._make(options, self._known_moments(divide_by, estimates))
-        self.learner.begin()
-        pilot = self.pilot
-        if pilot.n_seen:
-            self.learner.recall(pilot.counts, pilot.means, pilot.mean_squares, pilot.target_means, pilot.n_seen)
 
     def _auto_radius(self, moments) -> float:
         r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
@@ -112,7 +122,7 @@ class OnlineFit:
         variance, lasso = self.pilot.target_variance, self.penalty == "lasso"
         if variance == 0.0:
             return 1.0  # a constant target: zero weights fit it, whatever the radius
-        if self.alpha != "auto":
+        if not _is_auto(self.alpha):
             return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
         return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
 
@@ -153,5 +163,4 @@ class OnlineFit:
         """Coefficients (n_outputs, d) and intercepts (n_outputs,); during the pilot, the mean target."""
         if self.learner is not None:
             return np.atleast_2d(self.learner.coef), np.atleast_1d(self.learner.intercept)
-        self.pilot.describe(self.center)
         return np.zeros((self.n_outputs, self.n_attributes)), self.center * self.pilot.target_means

@@ -1,7 +1,9 @@
 """Support-vector regression from a few attributes of each example."""
 
+from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVR
 
+from sparing import checks
 from sparing.estimators.budget import BudgetRidge
 
 
@@ -11,7 +13,7 @@ class BudgetSVR(BudgetRidge):
     Large errors count by their size, not its square, so outliers in the targets do less harm than to
     :class:`BudgetRidge`. The loss is smoothed as in AESVR (Hazan & Koren 2012), and its slope taken at the estimated
     inner product; the paper's unbiased estimate is :class:`sparing.learners.AESVR`, which its variance leaves useful
-    only at small radius. One output; other parameters and attributes are those of :class:`BudgetRidge`.
+    only at small radius. Other parameters and attributes are those of :class:`BudgetRidge`.
 
     Parameters
     ----------
@@ -69,8 +71,10 @@ class BudgetSVR(BudgetRidge):
         self.accuracy = accuracy
 
     def _loss(self):
-        return {"tube": self.tube, "accuracy": self.accuracy}
+        return {"tube": checks.positive("tube", self.tube, zero=True), "accuracy": self.accuracy}
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""
+        if self._several:  # LinearSVR has one output
+            return self._copy_to(LinearRegression(fit_intercept=self.fit_intercept))
         return self._copy_to(LinearSVR(epsilon=self.tube, fit_intercept=self.fit_intercept))

@@ -66,9 +66,12 @@ def estimate_point(draws, values, seen, options, point):
 
 @part
 def as_learnt(x, i, seen, options):
-    """A value less the mean of its attribute so far, in the attribute's unit, where the options ask for that."""
+    """A value less the mean of its attribute so far, in the attribute's unit, where the options ask for that.
+
+    The first look at an attribute has no mean to be compared with: it is taken for the mean, and counts as zero.
+    """
     if options.center:
-        x -= seen.attributes[i, MEAN]
+        x -= seen.attributes[i, MEAN] if seen.attributes[i, LOOKS] > 0.0 else x
     return x * seen.attributes[i, UNIT] if options.scaled else x
 
 

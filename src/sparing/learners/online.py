@@ -14,6 +14,7 @@ from sparing.kernels.gather import rows_of
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.kernels.sampling import alias_table
 from sparing.learners.memory import Memory
+from sparing.sources import ArraySource
 from sparing.types import Ledger, Query, Source
 
 PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
@@ -151,6 +152,11 @@ class OnlineLearner(Memory):
                 f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
                 "is told once, in the order asked."
             )
+        if query.attributes.size and not 0 <= query.attributes.min() <= query.attributes.max() < self.n_attributes:
+            raise ValueError(
+                f"tell() got a query for attribute {query.attributes.max()}, but there are {self.n_attributes}; tell a "
+                "learner its own queries."
+            )
         if values.size != query.attributes.size:
             raise ValueError(
                 f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
@@ -179,7 +185,7 @@ class OnlineLearner(Memory):
         the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
         """
         if ledger is not None or hasattr(X, "read"):
-            return self._run_source(X, y, ledger, progress)
+            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
         X = checks.matrix(X, self.n_attributes)
         y = self._targets(y, X.shape[0])
         self.begin(X.shape[0])
@@ -199,6 +205,10 @@ class OnlineLearner(Memory):
         run_rows(*parts, *new_room(draws, self.n_outputs), rows_of(X), y, first, last)
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
+        if source.n_attributes != self.n_attributes:
+            raise ValueError(
+                f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
+            )
         y = self._targets(y, source.n_examples)
         self.begin(source.n_examples)
         for example in range(source.n_examples):

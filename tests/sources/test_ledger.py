@@ -1,0 +1,77 @@
+"""A ledger pays before anything is read, or refuses the whole purchase."""
+
+import numpy as np
+import pytest
+
+from sparing.learners import AERR
+from sparing.sources import CallableSource
+from sparing.types import Ledger, OverBudget
+
+
+def books(ledger):
+    return ledger.cells, ledger.examples, ledger.spent
+
+
+def test_a_cell_costs_one_unless_said_otherwise():
+    ledger = Ledger()
+    ledger.book(np.array([4, 7]))
+    ledger.book(np.array([0]))
+    assert books(ledger) == (3, 2, 3.0)
+
+
+def test_money_is_counted_by_attribute():
+    ledger = Ledger(costs=[1.0, 20.0, 0.5])
+    ledger.book(np.array([2, 1]))
+    ledger.book(np.array([0]))
+    assert books(ledger) == (3, 2, 21.5)
+
+
+def test_an_example_may_cost_its_ceiling_and_no_more():
+    ledger = Ledger(per_example=3.0, costs=np.array([1.0, 2.0, 0.25]))
+    ledger.book(np.array([0, 1]))
+    with pytest.raises(OverBudget, match=r"3 attributes cost 3\.25, over the 3\.0 allowed for one example; nothing"):
+        ledger.book(np.array([0, 1, 2]))
+    assert books(ledger) == (2, 1, 3.0)
+
+
+def test_all_examples_may_cost_the_total_and_no_more():
+    ledger = Ledger(total=5)
+    ledger.book(np.array([0, 1, 2]))
+    with pytest.raises(OverBudget, match=r"3 attributes cost 3\.0, but 3\.0 of 5 is spent already; nothing"):
+        ledger.book(np.array([0, 1, 2]))
+    ledger.book(np.array([5, 6]))  # what is left can still be spent
+    assert books(ledger) == (5, 2, 5.0)
+    with pytest.raises(OverBudget, match="nothing was bought"):
+        ledger.book(np.array([0]))
+
+
+@pytest.mark.parametrize("costs", [[1.0, np.nan], [1.0, np.inf], [1.0, -2.0], [0.0, 1.0], [[1.0, 2.0]], 3.0], ids=str)
+def test_prices_are_positive_and_finite(costs):
+    with pytest.raises(ValueError, match="costs must be one positive finite price per attribute; got"):
+        Ledger(costs=costs)
+
+
+@pytest.mark.parametrize("name", ["per_example", "total"])
+@pytest.mark.parametrize("ceiling", [np.nan, -1.0])
+def test_ceilings_are_numbers(name, ceiling):
+    with pytest.raises(ValueError, match=f"{name} must be a number, zero or more; got {ceiling!r}"):
+        Ledger(**{name: ceiling})
+
+
+def test_a_learner_stops_where_the_money_ends():
+    """Nothing is read that was not paid, and what was learnt until then is kept."""
+    rows = np.random.default_rng(0).standard_normal((50, 6))
+    read = []
+
+    def shop(example, attributes):
+        read.append(costs[attributes].sum())
+        return rows[example, attributes]
+
+    costs = np.array([1.0, 2.0, 4.0, 8.0, 1.0, 2.0])
+    ledger = Ledger(total=60.0, costs=costs)
+    learner = AERR(6, budget=3, radius=1.0, n_examples=50)
+    with pytest.raises(OverBudget, match=r"60\.0 is spent already"):
+        learner.run(CallableSource(shop, n_examples=50, n_attributes=6), np.ones(50), ledger=ledger)
+    assert 60.0 - costs.sum() < sum(read) == ledger.spent <= 60.0
+    assert learner.n_rounds == ledger.examples == len(read)
+    assert learner.cells == ledger.cells
