@@ -1,0 +1,112 @@
+"""Time per example as a multiple of that of a loop which only reads as many random cells.
+
+    python benchmarks/speed.py            # some minutes, 1 GB
+    python benchmarks/speed.py --quick
+
+The loop is compiled too, reads the same float32 matrix, larger than the cache, and takes its random positions from the
+learners' own generator. The learners run warm, on all rows, in turn with the loop. The best processor time of each
+counts; the median of the ratios round by round is printed beside it. Scikit-learn's check that all of X is finite reads
+the whole matrix, far more than a learner does; it is switched off here as a user can
+(``sklearn.config_context(assume_finite=True)``), and what it costs is printed last. Prints Markdown tables.
+"""
+
+import argparse
+from time import thread_time
+
+import numpy as np
+from numba import njit
+from sklearn import config_context
+
+from sparing.geometry import second_moments
+from sparing.kernels.random import round_key, uniform
+from sparing.learners import AELR, AERR, DDAELR, DDAERR
+
+SHAPES = ((60_000, 1_000), (20_000, 10_000))  # rows enough that the call itself costs nothing
+LEARNERS = (DDAERR, AERR, DDAELR, AELR)
+
+
+@njit(error_model="numpy")
+def read_cells(X, looks, seed):
+    """The floor: as many random cells of every row, summed up so that they must be read."""
+    total = 0.0
+    for row in range(X.shape[0]):
+        key = round_key(seed, row)
+        for slot in range(looks):
+            total += X[row, int(uniform(key, slot) * X.shape[1])]
+    return total
+
+
+def make_matrix(n_rows, n_attributes):
+    """Attributes of moments that differ, though not much: looks fall everywhere."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n_rows, n_attributes), dtype=np.float32)
+    X *= np.linspace(1.0, 0.5, n_attributes, dtype=np.float32)
+    return X, rng.standard_normal(n_rows)
+
+
+def make_learner(cls, X, budget, split):
+    """Theory's step, told how large examples are."""
+    moments = second_moments(X)
+    norm = float(np.sqrt(moments.sum())) if cls.penalty == "ridge" else 1.0
+    known = {"second_moments": moments} if cls in (DDAERR, DDAELR) else {}
+    return cls(X.shape[1], budget=budget, radius=1.0, split=split, norm_bound=norm, **known)
+
+
+def seconds(action) -> float:
+    """Processor time of this thread: waiting for a busy machine does not count."""
+    start = thread_time()
+    action()
+    return thread_time() - start
+
+
+def interleaved(actions, rounds) -> np.ndarray:
+    """Times of every action, one row a round: whatever slows the machine down slows them all."""
+    for action in actions:
+        action()
+    return np.array([[seconds(action) for action in actions] for _ in range(rounds)])
+
+
+def compare(X, y, budget, split, rounds) -> None:
+    """One row of the table per learner."""
+    made = [make_learner(cls, X, budget, split) for cls in LEARNERS]
+    actions = [lambda: read_cells(X, budget, 0), *(lambda learner=learner: learner.run(X, y) for learner in made)]
+    times = interleaved(actions, rounds)
+    best, middle = times.min(axis=0), np.median(times[:, 1:] / times[:, :1], axis=0)
+    for number, cls in enumerate(LEARNERS):
+        ratio = f"{best[number + 1] / best[0]:.2f} | {middle[number]:.2f}"
+        print(f"| {X.shape[1]:,} | {budget} | {split} | {cls.__name__} | {ratio} |", flush=True)
+
+
+def price_of_the_check(X, y, budget, rounds) -> None:
+    """A run with the check for finite values, as a multiple of the run without."""
+    learner = make_learner(DDAERR, X, budget, "paper")
+
+    def checked():
+        with config_context(assume_finite=False):
+            learner.run(X, y)
+
+    plain, with_check = interleaved([lambda: learner.run(X, y), checked], rounds).min(axis=0)
+    print(f"| {X.shape[1]:,} | {budget} | {with_check / plain:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="half of the rows, fewer rounds")
+    quick = parser.parse_args().quick
+    shapes = [(rows // 2, d) for rows, d in SHAPES] if quick else SHAPES
+    rounds = 3 if quick else 9
+    matrices = [make_matrix(*shape) for shape in shapes]
+    print("| d | looks | split | learner | time / reads, best | median |\n| --- | --- | --- | --- | --- | --- |")
+    with config_context(assume_finite=True):
+        for X, y in matrices:
+            for budget in (5, 57):
+                for split in ("paper", "even"):
+                    compare(X, y, budget, split, rounds)
+        print("\n| d | looks | DDAERR with the check / without |\n| --- | --- | --- |")
+        for X, y in matrices:
+            for budget in (5, 57):
+                price_of_the_check(X, y, budget, rounds)
+
+
+if __name__ == "__main__":
+    main()
