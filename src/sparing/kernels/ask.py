@@ -91,12 +91,15 @@ def draw_inner(model, key, draws, size, first, last, total, repeats, n):
 
 
 @part
-def ask_point(model, table, options, draws):
-    """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them."""
+def ask_point(table, options, draws, round):
+    """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them.
+
+    Nothing that was told is needed for this, so it can be done while the round before is still under way.
+    """
     if not options.everything:
-        draw_point(table, round_key(options.seed, model.counts[ROUND]), draws, draws.lookup.size)
+        draw_point(table, round_key(options.seed, round), draws, draws.lookup.size)
         return
-    d = model.rows.shape[0]
+    d = table.cells.shape[0]
     for i in range(d):
         draws.attributes[i] = draws.place[i] = i
         draws.point_weights[i] = 1.0

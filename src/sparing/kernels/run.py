@@ -1,15 +1,16 @@
 """What Python calls: one ask, one tell, or a compiled loop of the very same two over rows."""
 
 from sparing.kernels.ask import ask_inner, ask_point, touch
-from sparing.kernels.compiling import entry
+from sparing.kernels.compiling import entry, part
 from sparing.kernels.gather import gather
+from sparing.kernels.state import ROUND
 from sparing.kernels.tell import tell
 
 
 @entry
 def ask_once(model, table, options, draws):
     """Fill ``draws`` with the looks of the next round."""
-    ask_point(model, table, options, draws)
+    ask_point(table, options, draws, model.counts[ROUND])
     ask_inner(model, options, draws)
 
 
@@ -19,17 +20,33 @@ def tell_once(model, seen, options, draws, values, y, point, phi):
     tell(model, seen, options, draws, values, y, point, phi)
 
 
+@part
+def _take_over(ahead, ahead_values, draws, values):
+    """Make the round that was prepared ahead the present one."""
+    for r in range(draws.point_weights.size):
+        draws.place[r] = ahead.place[r]
+        draws.point_weights[r] = ahead.point_weights[r]
+    for a in range(ahead.sizes[1]):
+        draws.attributes[a] = ahead.attributes[a]
+        values[a] = ahead_values[a]
+    draws.sizes[1] = ahead.sizes[1]
+
+
 @entry
-def run_rows(model, table, seen, options, draws, values, point, phi, rows, y, first, last):
+def run_rows(model, table, seen, options, draws, values, point, phi, ahead, ahead_values, rows, y, first, last):
     """Rounds over rows first..last of a matrix.
 
-    What the point needs is fetched before the inner product is drawn: the draws take as long as memory does.
+    The point of the next round is drawn and fetched before the present one is told, so that the wait for memory, which
+    is longer than all arithmetic of a round, falls into other work. ``draws`` and ``ahead`` share their lookup table.
     """
-    attributes, sizes = draws.attributes, draws.sizes
+    ask_point(table, options, ahead, model.counts[ROUND])
+    gather(rows, first, ahead.attributes, 0, ahead.sizes[1], ahead_values)
     for row in range(first, last):
-        ask_point(model, table, options, draws)
-        gather(rows, row, attributes, 0, sizes[1], values)
-        phi[0] = touch(model, draws)
+        _take_over(ahead, ahead_values, draws, values)
         ask_inner(model, options, draws)
-        gather(rows, row, attributes, sizes[1], sizes[0], values)
+        gather(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0], values)
+        if row + 1 < last:
+            ask_point(table, options, ahead, model.counts[ROUND] + 1)
+            gather(rows, row + 1, ahead.attributes, 0, ahead.sizes[1], ahead_values)
+            phi[0] = touch(model, ahead)
         tell(model, seen, options, draws, values, y[row], point, phi)

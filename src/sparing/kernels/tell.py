@@ -150,9 +150,9 @@ def ridge_step(model, draws, options, point, phi):
         model.tree[i] = mass(model, options.inner, i)
     numbers[SIZE], numbers[SIZE_ERROR] = size, lost
     tree_refresh(model.tree, model.starts, draws.attributes, n)
-    norm = numbers[SCALE] * np.sqrt(max(size + lost, 0.0))
-    if norm > options.radius:
-        numbers[SCALE] *= options.radius / norm
+    squared_norm = numbers[SCALE] * numbers[SCALE] * (size + lost)
+    if squared_norm > options.radius * options.radius:
+        numbers[SCALE] *= options.radius / np.sqrt(squared_norm)
         if numbers[SCALE] < FOLD:
             fold(model, numbers[SCALE], options.inner)
             numbers[SCALE] = 1.0

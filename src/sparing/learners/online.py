@@ -201,8 +201,9 @@ class OnlineLearner(Memory):
 
     def _run_rows(self, X, y, first, last) -> None:
         draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
-        parts = (self._model, self._table, self._seen, self._options, draws)
-        run_rows(*parts, *new_room(draws, self.n_outputs), rows_of(X), y, first, last)
+        ahead = new_draws(self._options.n_point, 0, self.n_outputs)._replace(lookup=draws.lookup)
+        parts = (self._model, self._table, self._seen, self._options, draws, *new_room(draws, self.n_outputs))
+        run_rows(*parts, ahead, np.empty(self._options.n_point), rows_of(X), y, first, last)
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
         if source.n_attributes != self.n_attributes:
