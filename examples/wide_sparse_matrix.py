@@ -20,9 +20,7 @@ y = np.where(X @ weights > 0, "yes", "no")
 
 moments = second_moments(X[:TRAIN])
 print(f"improvement ratio {improvement_ratio(moments):.3f}: looking by second moments saves a lot")
-model = BudgetClassifier(
-    budget=20, second_moments=moments, radius=2.0, scale=None, fit_intercept=False, random_state=0
-)
+model = BudgetClassifier(budget=20, second_moments=moments, radius=2.0, scale=None, fit_intercept=False, random_state=0)
 model.fit(X[:TRAIN], y[:TRAIN])
 share = model.cells_ / (TRAIN * COLUMNS)
 print(f"{model.score(X[TRAIN:], y[TRAIN:]):.0%} right after reading {share:.3%} of the values")

@@ -53,7 +53,7 @@ def attribute_budget(budget, n_attributes: int) -> int:
 
 def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     """One E[x_i^2] per attribute: finite, none negative, not all zero."""
-    moments = np.asarray(values, dtype=np.float64)
+    moments = np.array(values, dtype=np.float64)
     if moments.ndim != 1 or moments.size == 0:
         raise ValueError(f"second_moments must be a vector with one E[x_i^2] per attribute; got shape {moments.shape}.")
     if n_attributes is not None and moments.size != n_attributes:
@@ -76,7 +76,7 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
 
 def scale(values, n_attributes: int) -> np.ndarray:
     """One positive number per attribute, to divide it by."""
-    scales = np.asarray(values, dtype=np.float64)
+    scales = np.array(values, dtype=np.float64)
     if scales.shape != (n_attributes,) or not np.isfinite(scales).all() or (scales <= 0).any():
         raise ValueError(
             f"scale must hold one positive finite number for each of the {n_attributes} attributes; got "

@@ -92,12 +92,12 @@ class Ledger:
     def book(self, attributes: np.ndarray) -> None:
         """Pay for one example's attributes before they are read, or refuse the whole purchase."""
         price = float(len(attributes) if self.costs is None else np.sum(self.costs[attributes]))
-        if price > self.per_example:
+        if price > self.per_example * (1 + 1e-12):
             raise OverBudget(
                 f"{len(attributes)} attributes cost {price}, over the {float(self.per_example)} allowed for one "
                 "example; nothing was bought."
             )
-        if self.spent + price > self.total:
+        if self.spent + price > self.total * (1 + 1e-12):  # prices are decimals, and floats cannot add those exactly
             raise OverBudget(
                 f"{len(attributes)} attributes cost {price}, but {self.spent} of {self.total} is spent already; "
                 "nothing was bought."

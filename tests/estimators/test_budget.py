@@ -233,7 +233,7 @@ def test_during_the_pilot_the_model_is_the_mean_target(cls):
 
 @pytest.mark.parametrize(("cls", "algorithm"), [(BudgetRidge, "AERR"), (BudgetLasso, "AELR")])
 def test_the_bound_is_the_theorems(cls, algorithm):
-    options = {"step_size": "theory", "fit_intercept": False, "scale": None, "radius": 2.0}
+    options = {"step_size": "theory", "fit_intercept": False, "scale": np.ones(D), "radius": 2.0}
     known = {"n_attributes": D, "n_examples": N, "budget": BUDGET, "radius": 2.0}
     known["norm_bound"] = np.sqrt(D) if cls is BudgetRidge else 1.0  # entries within [-1, 1]
     small = X / np.abs(X).max()

@@ -7,7 +7,7 @@ from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
 
 ESTIMATORS = [
     BudgetRidge(budget=2, random_state=0),
-    BudgetRidge(budget=2, design="uniform", step_size="theory", radius=1.0, scale=None, n_examples=100, random_state=0),
+    BudgetRidge(budget=2, design="uniform", step_size="theory", radius=1.0, n_examples=100, random_state=0),
     BudgetLasso(budget=2, random_state=0),
     BudgetSVR(budget=2, random_state=0),
     BudgetClassifier(budget=2, random_state=0),

@@ -1,9 +1,11 @@
 """scikit-learn estimators that look at a few attributes of each example."""
 
 from typing import Any, ClassVar
+from warnings import warn
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -64,6 +66,13 @@ class BudgetEstimator(BaseEstimator):
         elif y.shape[1] != self._fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {self._fit.n_outputs}.")
         self._fit.learn(X, y)
+        if n_examples is not None and (self._fit.learner is None or not self._fit.learner.n_rounds):
+            warn(
+                f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples, or a "
+                "smaller pilot=.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         coef, intercept = self._fit.model()
         self.coef_, self.intercept_ = self._model_shape(coef, intercept)
         self.learner_ = self._fit.learner
@@ -78,7 +87,10 @@ class BudgetEstimator(BaseEstimator):
     def bound_(self):
         """The theorem's bound on the excess risk, or None: see the class."""
         check_is_fitted(self, "coef_")
-        return None if self.learner_ is None else self.learner_.bound
+        try:
+            return None if self.learner_ is None else self.learner_.bound
+        except ValueError:  # moments that contradict the scale: no theorem speaks of such data
+            return None
 
     def _predict(self, X) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -119,7 +131,7 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
         See :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
     second_moments : array of shape (n_features,), optional
-        E[x_i^2] of the attributes as they are.
+        E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their means, which is their variance.
     fit_intercept : bool
         Learn about means, with means of the values bought.
     alpha : float or "auto"

@@ -57,6 +57,11 @@ class OnlineFit:
             checks.one_of("scale", self.scale, ("auto",))
         elif self.scale is not None:
             self.scale = checks.scale(self.scale, self.n_attributes)
+        if self.step_size == "theory" and self.scale is None:
+            raise ValueError(
+                "step_size='theory' depends on how large attributes can be; pass scale='auto', or their largest "
+                "distances from the mean as scale=."
+            )
         for name, value in (("pilot", self.n_pilot), ("n_examples", self.n_examples)):
             if value is not None:
                 checks.whole(name, value)
@@ -95,7 +100,7 @@ class OnlineFit:
         self.learner.begin()
         pilot = self.pilot
         if pilot.n_seen:
-            self.learner.recall(pilot.counts, pilot.means, pilot.mean_squares, pilot.target_means, pilot.n_seen)
+            self.learner.recall(pilot.counts, pilot.means, pilot.squares, pilot.target_means, pilot.n_seen)
 
     def _options(self, radius: float, scale) -> dict[str, Any]:
         """What every learner is told."""
@@ -129,10 +134,7 @@ class OnlineFit:
     def _known_moments(self, divide_by, estimates) -> np.ndarray | None:
         if self.design == "uniform":
             return None
-        if self.second_moments is None:
-            return estimates
-        squares = self.second_moments - (self.pilot.means**2 if self.center else 0.0)
-        return np.maximum(squares, 1e-6 * self.second_moments) / divide_by**2
+        return estimates if self.second_moments is None else self.second_moments / divide_by**2
 
     def _make(self, options, moments) -> OnlineLearner:
         if self.tube is None and moments is None:

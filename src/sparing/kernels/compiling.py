@@ -22,5 +22,7 @@ def entry(function):
     in it; so the stamp on its cache is made that of all kernel sources.
     """
     kernel = njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)
-    kernel._cache._cache_file._source_stamp = _SOURCES
+    cache = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if cache is not None:  # with NUMBA_DISABLE_JIT=1 there is none
+        cache._source_stamp = _SOURCES
     return kernel

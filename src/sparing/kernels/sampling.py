@@ -138,12 +138,12 @@ def tree_draw(tree, starts, target):
     """The attribute at ``target`` on the line where each occupies its mass; never one of mass zero."""
     node = 0
     for level in range(starts.size - 2, -1, -1):
-        at = starts[level] + node * FAN
-        last = at + FAN - 1
+        first = starts[level] + node * FAN
+        at, last = first, first + FAN - 1
         while at < last and target >= tree[at]:
             target -= tree[at]
             at += 1
-        while tree[at] == 0.0:  # rounding carried the target past the last child that has any mass
+        while at > first and tree[at] == 0.0:  # rounding carried the target past the last child that has any mass
             at -= 1
         node = at - starts[level]
     return node

@@ -18,7 +18,7 @@ from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, word
 from sparing.kernels.sampling import tree_total
 from sparing.kernels.state import AVERAGED, EXAMPLES, ROUND, SCALE, SCALE_SUM
-from sparing.kernels.tell import as_learnt, book, estimate_point, remember, ridge_step
+from sparing.kernels.tell import LARGEST, as_learnt, book, estimate_point, longest_entry, remember, ridge_step
 
 MOST_ORDERS = 64  # an order is the number of trailing zeros of a random word: order 64 would come once in 2^64 calls
 _ORDER_SLOTS = 1 << 62  # slots of a round that no draw of an attribute reaches
@@ -108,7 +108,7 @@ def ask_series(model, table, options, series, draws, terms):
     n_point = options.n_point
     key = round_key(options.seed, model.counts[ROUND])
     total = tree_total(model.tree, model.starts)
-    known = total == 0.0
+    known = not total > 0.0
     looks = 0 if known else draw_terms(series, key, terms)
     size = 2
     while size < 2 * (n_point + looks):  # a table as large as this round needs: few rounds need a large one
@@ -154,8 +154,9 @@ def tell_slope(model, seen, options, draws, values, y, point, phi, known):
     estimate_point(draws, values, seen, options, point)
     model.numbers[SCALE_SUM] += model.numbers[SCALE]
     model.counts[AVERAGED] += 1
-    if known:
-        ridge_step(model, draws, options, point, phi)
+    longest = longest_entry(draws, point, phi)
+    if known and longest < LARGEST:
+        ridge_step(model, draws, options, point, phi, longest)
     book(model, draws)
     if options.track:
         remember(seen, draws, values, y, model.counts[EXAMPLES])

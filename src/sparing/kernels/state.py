@@ -26,7 +26,7 @@ WEIGHT, OFFSET, PLUS, MINUS = range(4)
 SQUARES = {RIDGE: 2, LASSO: 4, SHRUNK: 2}
 
 # columns of Seen.attributes
-LOOKS, MEAN, MEAN_SQUARE, UNIT = range(4)
+LOOKS, MEAN, VARIANCE, UNIT = range(4)
 
 # entries of Model.numbers
 SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS = range(5)
@@ -51,7 +51,7 @@ class Model(NamedTuple):
 class Seen(NamedTuple):
     """What the cells bought so far say, and the units in which attributes are learnt from."""
 
-    attributes: np.ndarray  # (d, 4): looks, mean, mean square; and what a value is multiplied by
+    attributes: np.ndarray  # (d, 4): looks, mean, variance; and what a value is multiplied by
     targets: np.ndarray  # (c,): the mean of each target
 
 
@@ -159,8 +159,10 @@ def weights(model) -> np.ndarray:
 
 
 def average(model) -> np.ndarray:
-    """The average of the weights over all rounds told, (d, c); zero before the first."""
-    rounds = max(int(model.counts[AVERAGED]), 1)
+    """The average of the weights over all rounds told, (d, c); before the first, the weights to start from."""
+    rounds = int(model.counts[AVERAGED])
+    if rounds == 0:
+        return weights(model)
     return (model.numbers[SCALE_SUM] * model.rows[:, :, WEIGHT] + model.rows[:, :, OFFSET]) / rounds
 
 
@@ -168,7 +170,7 @@ def restart(model, start, options) -> None:
     """Begin anew at the weights ``start``, (d, c), with nothing averaged; rounds and cells counted so far stay.
 
     For lasso z+ and z- are those of ``start`` with the unused radius spread evenly: the weights they stand for are
-    ``start`` exactly, and every attribute can still move.
+    ``start`` (to a millionth of the radius), and every attribute can still move.
     """
     rows, numbers = model.rows, model.numbers
     rows[:] = 0.0

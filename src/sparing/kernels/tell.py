@@ -20,7 +20,6 @@ from sparing.kernels.state import (
     LASSO,
     LOOKS,
     MEAN,
-    MEAN_SQUARE,
     MINUS,
     OFFSET,
     PLUS,
@@ -33,6 +32,7 @@ from sparing.kernels.state import (
     SIZE_ERROR,
     SQUARES,
     UNIT,
+    VARIANCE,
     WEIGHT,
     add_exactly,
     fold,
@@ -41,6 +41,8 @@ from sparing.kernels.state import (
 )
 
 RIDGE_SQUARES, LASSO_SQUARES = SQUARES[RIDGE], SQUARES[LASSO]
+LONG = 1024.0  # radii: a step that costs the average ten bits of its 53
+LARGEST = 1e100  # gradients from here on are not stepped along
 _SMALLEST = 1e-290  # z+ and z- stop here: a weight that small is zero, but it must be able to grow again
 
 
@@ -105,10 +107,22 @@ def remember(seen, draws, values, y, examples):
         if np.isfinite(x):
             row = seen.attributes[draws.attributes[a]]
             row[LOOKS] += 1.0
-            row[MEAN] += (x - row[MEAN]) / row[LOOKS]
-            row[MEAN_SQUARE] += (x * x - row[MEAN_SQUARE]) / row[LOOKS]
+            distance = x - row[MEAN]
+            row[MEAN] += distance / row[LOOKS]
+            row[VARIANCE] += (distance * (x - row[MEAN]) - row[VARIANCE]) / row[LOOKS]
     for c in range(y.size):
         seen.targets[c] += (y[c] - seen.targets[c]) / examples
+
+
+@part
+def longest_entry(draws, point, phi):
+    """The largest entry of the gradient estimate."""
+    largest_phi = largest_point = 0.0
+    for c in range(phi.size):
+        largest_phi = max(largest_phi, abs(phi[c]))
+    for a in range(draws.sizes[1]):
+        largest_point = max(largest_point, abs(point[a]))
+    return largest_phi * largest_point
 
 
 @part
@@ -126,11 +140,18 @@ def _common_step(model, options, point, n, phi):
 
 
 @part
-def ridge_step(model, draws, options, point, phi):
-    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only."""
+def ridge_step(model, draws, options, point, phi, longest):
+    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only.
+
+    A step far out of the ball will make the scale tiny, so the sum of all w is written out before: it would drown.
+    """
     rows, numbers, n = model.rows, model.numbers, draws.sizes[1]
     per_attribute = options.step_kind == ADAGRAD
     eta = options.step if per_attribute else _common_step(model, options, point, n, phi)
+    if eta * longest > LONG * options.radius and not per_attribute:
+        fold(model, numbers[SCALE], options.inner)
+        numbers[SCALE] = 1.0
+        measure(model, RIDGE)
     over_scale = 1.0 / numbers[SCALE]
     size, lost = numbers[SIZE], numbers[SIZE_ERROR]
     for a in range(n):
@@ -140,7 +161,7 @@ def ridge_step(model, draws, options, point, phi):
             move = eta * g
             if per_attribute:
                 rows[i, c, RIDGE_SQUARES] += g * g
-                move = move / np.sqrt(rows[i, c, RIDGE_SQUARES]) if g != 0.0 else 0.0
+                move = move / np.sqrt(rows[i, c, RIDGE_SQUARES]) if rows[i, c, RIDGE_SQUARES] > 0.0 else 0.0
             old = rows[i, c, WEIGHT]
             new = old - move * over_scale
             rows[i, c, WEIGHT] = new
@@ -186,7 +207,7 @@ def lasso_step(model, draws, options, point, phi):
             move = eta * g
             if options.step_kind == ADAGRAD:
                 rows[i, c, LASSO_SQUARES] += g * g
-                move = move / np.sqrt(rows[i, c, LASSO_SQUARES]) if g != 0.0 else 0.0
+                move = move / np.sqrt(rows[i, c, LASSO_SQUARES]) if rows[i, c, LASSO_SQUARES] > 0.0 else 0.0
             grow = np.exp(min(max(move, -1.0), 1.0))
             size, lost = add_exactly(size, lost, -rows[i, c, PLUS])
             size, lost = add_exactly(size, lost, -rows[i, c, MINUS])
@@ -209,17 +230,21 @@ def lasso_step(model, draws, options, point, phi):
 
 @part
 def step(model, draws, options, point, phi, known):
-    """Count this round's weights into the average, then move them."""
+    """Count this round's weights into the average, then move them.
+
+    Not if the slope is not known, nor by a gradient so large that its square would overflow: that is no value to trust.
+    """
     if options.learn:
         model.numbers[SCALE_SUM] += model.numbers[SCALE]
         model.counts[AVERAGED] += 1
-        if known:
+        longest = longest_entry(draws, point, phi)
+        if known and longest < LARGEST:
             if options.penalty == LASSO:
                 lasso_step(model, draws, options, point, phi)
             elif options.penalty == SHRUNK:
                 shrunk_step(model, draws, options, point, phi)
             else:
-                ridge_step(model, draws, options, point, phi)
+                ridge_step(model, draws, options, point, phi, longest)
 
 
 @part

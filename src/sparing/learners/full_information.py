@@ -13,9 +13,8 @@ class OnlineRidge(OnlineLearner):
 
     reads_everything = True
 
-    def _check(self) -> None:
-        self.budget = max(self.n_attributes, 2)
-        super()._check() if self.n_attributes > 1 else None
+    def _check_budget(self) -> None:
+        self.budget = self.n_attributes
 
     def _options_for(self, step_kind, step):
         d = self.n_attributes

@@ -30,7 +30,10 @@ class KnownMoments(OnlineLearner):
         return designs.moment(self.second_moments, self.penalty, floor=self.floor)
 
     def _importance(self) -> np.ndarray | None:
-        return np.sqrt(self.second_moments) if self.inner == "improved" else None
+        """Positive wherever the design may look, so that no weight is left out of the inner product."""
+        if self.inner != "improved":
+            return None
+        return np.sqrt((1.0 - self.floor) * self.second_moments + self.floor * self.second_moments.mean())
 
     def _theory(self):
         return {"second_moments": self.second_moments}

@@ -52,12 +52,12 @@ class Memory:
     @property
     def means(self) -> np.ndarray:
         """Mean of the cells seen, per attribute (zeros where means are not tracked)."""
-        return self._seen.attributes[:, kernel.MEAN].copy()
+        return np.zeros(self.n_attributes) if self._seen is None else self._seen.attributes[:, kernel.MEAN].copy()
 
     @property
     def units(self) -> np.ndarray:
         """What attributes are multiplied by before they are learnt from."""
-        return self._seen.attributes[:, kernel.UNIT]
+        return np.ones(self.n_attributes) if self._seen is None else self._seen.attributes[:, kernel.UNIT]
 
     @property
     def n_rounds(self) -> int:
@@ -74,10 +74,10 @@ class Memory:
         """Draws made so far; several draws of one value are one purchase."""
         return 0 if self._model is None else int(self._model.counts[kernel.DRAWS])
 
-    def recall(self, counts, means, mean_squares, target_means, n_examples: int) -> None:
+    def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
         """Begin with running moments of cells that were bought elsewhere, in a pilot say."""
         seen = self._seen.attributes
-        seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.MEAN_SQUARE] = counts, means, mean_squares
+        seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.VARIANCE] = counts, means, variances
         self._seen.targets[:] = target_means
         self._model.counts[kernel.EXAMPLES] = n_examples
 

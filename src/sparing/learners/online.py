@@ -26,6 +26,8 @@ CHUNK = 65536  # rows between two chances to report progress or to be interrupte
 class OnlineLearner(Memory):
     r"""Learns a linear model from a few attributes of each example, one example after the other.
 
+    A learner is one sequence of rounds: do not tell or run it from two threads at once.
+
     Parameters
     ----------
     n_attributes : int
@@ -87,7 +89,7 @@ class OnlineLearner(Memory):
 
     def _check(self) -> None:
         """Refuse bad options before anything is asked."""
-        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
+        self._check_budget()
         self.radius = checks.positive("radius", self.radius)
         checks.positive("step_scale", self.step_scale)
         checks.positive("norm_bound", self.norm_bound)
@@ -101,6 +103,9 @@ class OnlineLearner(Memory):
         if self.scale is not None:
             self.scale = checks.scale(self.scale, self.n_attributes)
         self.random_state = checks.seed(self.random_state)
+
+    def _check_budget(self) -> None:
+        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
 
     # What a family or an algorithm decides ------------------------------------------------------------------------
 
@@ -152,11 +157,7 @@ class OnlineLearner(Memory):
                 f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
                 "is told once, in the order asked."
             )
-        if query.attributes.size and not 0 <= query.attributes.min() <= query.attributes.max() < self.n_attributes:
-            raise ValueError(
-                f"tell() got a query for attribute {query.attributes.max()}, but there are {self.n_attributes}; tell a "
-                "learner its own queries."
-            )
+        query = self._own(query)
         if values.size != query.attributes.size:
             raise ValueError(
                 f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
@@ -172,6 +173,16 @@ class OnlineLearner(Memory):
         draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes)
         self._learn(query, draws, values, y)
         self._turn()
+
+    def _own(self, query: Query) -> Query:
+        """The query as this learner asks it, which is as good as new: no array of a stranger reaches the kernels."""
+        own = self.ask()
+        for name in vars(own):
+            if not np.array_equal(getattr(own, name), getattr(query, name, np.nan)):
+                raise ValueError(
+                    f"tell() got a query with other {name} than were asked; tell a learner its own queries."
+                )
+        return own
 
     def _learn(self, query: Query, draws: Draws, values: np.ndarray, y: np.ndarray) -> None:
         """Move the state by a round whose values and target were checked."""
@@ -305,9 +316,13 @@ class OnlineLearner(Memory):
     def _has_bound(self) -> bool:
         """Whether what runs is what the theorem speaks of."""
         plain = self.inner == "paper" and not self.center and self.n_outputs == 1
-        return plain and self.step_size == "theory" and self.step_scale == 1.0
+        done = self.n_examples is not None and self.n_rounds >= self.n_examples
+        return plain and done and self.step_size == "theory" and self.step_scale == 1.0
 
     @property
     def bound(self) -> float | None:
-        """The theorem's bound on the expected excess risk; None unless the theorem's own step size is used."""
-        return theory.risk_bound(**self._theorem()) if self._has_bound() and self.n_rounds else None
+        """The theorem's bound on the expected excess risk, for targets within norm_bound times radius.
+
+        None before all ``n_examples`` are told, and where anything but the theorem's own step size and draws is used.
+        """
+        return theory.risk_bound(**self._theorem()) if self._has_bound() else None

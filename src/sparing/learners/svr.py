@@ -17,6 +17,7 @@ from sparing.learners.online import OnlineLearner
 from sparing.types import Query
 
 MOST_COEFFICIENTS = 2 * kernel.MOST_ORDERS
+MOST_LOOKS = 10_000_000  # what a round may need room for
 REACH = 4.0  # how far from 0 the Taylor series must agree with the derivative
 
 
@@ -99,7 +100,7 @@ def _erf_coefficients() -> np.ndarray:
 
 def squared_loss() -> AnalyticLoss:
     r""":math:`\frac12 (w \cdot x - y)^2`: with ``orders="nonzero"`` its learner is AERR, draw for draw."""
-    return AnalyticLoss("squared", lambda u: 1.0 * u, np.array([0.0, 1.0]))
+    return AnalyticLoss("squared", np.positive, np.array([0.0, 1.0]))
 
 
 def tube_loss(tube: float, accuracy: float) -> AnalyticLoss:
@@ -111,6 +112,10 @@ def tube_loss(tube: float, accuracy: float) -> AnalyticLoss:
     return AnalyticLoss("tube", special.erf, _erf_coefficients(), shifts=(tube, -tube), scale=accuracy)
 
 
+def _hinge_slope(u):
+    return 0.5 * (special.erf(u) - 1.0)
+
+
 def hinge_loss(accuracy: float) -> AnalyticLoss:
     r"""The hinge loss :math:`\max(1 - y\, w \cdot x, 0)` made smooth, for labels -1 and +1.
 
@@ -118,8 +123,7 @@ def hinge_loss(accuracy: float) -> AnalyticLoss:
     """
     coefficients = 0.5 * _erf_coefficients()
     coefficients[0] = -0.5
-    derivative = lambda u: 0.5 * (special.erf(u) - 1.0)  # noqa: E731
-    return AnalyticLoss("hinge", derivative, coefficients, form="margin", shifts=(1.0,), scale=accuracy)
+    return AnalyticLoss("hinge", _hinge_slope, coefficients, form="margin", shifts=(1.0,), scale=accuracy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +149,9 @@ class AnalyticLearner(OnlineLearner):
     **How many looks that takes is random**: ``budget`` holds on average only. As many draws as are left of it,
     ``point_looks``, go to the point; ``expected_inner_looks`` go on average to the slope. ``cells`` and ``draws`` say
     what was really looked at. ``max_looks`` is a ceiling that is never passed.
+
+    Orders above 63, of probability :math:`2^{-64}`, are never drawn: that is a bias below :math:`10^{-6}` for arguments
+    of h up to 3, beyond which the variance has made the estimate useless anyway.
 
     **The variance grows like** :math:`e^{4\theta^2}` in the argument :math:`\theta` of h: see ``slope_moments``.
 
@@ -198,6 +205,11 @@ class AnalyticLearner(OnlineLearner):
                 f"{ceil(1 + looks)} or more, or shared=True."
             )
         if self.max_looks is None:
+            if (most := int(kernel.looks_needed(whole).max())) > MOST_LOOKS:
+                raise ValueError(
+                    f"the rarest round would look {most:,} times at one example; pass max_looks=, or a larger accuracy "
+                    "or smaller radius."
+                )
             return whole
         ceiling = checks.whole("max_looks", self.max_looks) - self._point_looks
         needed = kernel.looks_needed(whole)
@@ -306,7 +318,7 @@ class AnalyticLearner(OnlineLearner):
         elif query.orders.size == 0:
             phi = np.asarray(self.loss.slope(np.zeros(y.size), y - self._seen.targets if self.center else y))
             parts = (self._model, self._seen, self._options, draws)
-            kernel.tell_slope(*parts, values, y, np.empty(values.size), phi, True)
+            kernel.tell_slope(*parts, values, y, np.empty(values.size), phi, bool(np.isfinite(phi).all()))
         else:
             terms = kernel.Terms(query.orders, query.repeats, query.term_weights)
             told = (self._model, self._seen, self._options, self._series, draws, terms)

@@ -75,9 +75,13 @@ class TwoPhase(OnlineLearner):
         """The estimates that phase one has given, or gives so far: of the attributes as they are learnt from."""
         if self.in_phase_two:
             return self._kept["second_moments"]
-        counts, means, squares, units = self._seen.attributes.T
-        squares = np.maximum(squares - means**2, 0.0) if self.center else squares
-        return designs.estimated_moments(counts, squares * units**2)
+        if self._seen is None:
+            raise ValueError("second_moments are estimated from what is told; nothing has been told yet.")
+        counts, means, variances, units = self._seen.attributes.T
+        squares = (variances if self.center else variances + means**2) * units**2
+        if self.confidence_width > 0.0 and squares.any():
+            return squares  # as printed: the confidence term itself keeps every attribute in play
+        return designs.estimated_moments(counts, squares)
 
     @property
     def confidence_width(self) -> float:
@@ -129,4 +133,10 @@ class TwoPhase(OnlineLearner):
 
     def _has_bound(self) -> bool:
         """The theorems know phase two as printed: it starts anew, with their epsilon and without a floor."""
-        return super()._has_bound() and self.epsilon == "theory" and not self.warm_start and self.floor == 0
+        return (
+            super()._has_bound()
+            and self.in_phase_two
+            and self.epsilon == "theory"
+            and not self.warm_start
+            and self.floor == 0
+        )
