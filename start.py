@@ -17,9 +17,9 @@ BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"])
 
 
-def run(*command, **options):
-    """Run a tool of the environment from the project's root; stop here if it fails."""
-    result = subprocess.run([str(BIN / command[0]), *command[1:]], cwd=ROOT, **options)
+def run(*command, folder=ROOT):
+    """Run a tool of the environment, from the project's root unless told otherwise; stop here if it fails."""
+    result = subprocess.run([str(BIN / command[0]), *command[1:]], cwd=folder)
     if result.returncode:
         sys.exit(result.returncode)
 
@@ -42,6 +42,7 @@ def test(arguments):
     data = ROOT.parent / "shared" / "data"
     if data.is_dir():
         os.environ.setdefault("SPARING_DATA", str(data))
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
     if not os.environ.get("SPARING_DATA"):
         print("SPARING_DATA is not set: the tests on MNIST, Covertype, RCV1 and the medical sets are skipped")
     if not arguments:
@@ -60,7 +61,7 @@ def main(arguments):
         test(rest)
     elif command in ("demo", "run"):
         install("plot,table")
-        run("sparing", *(["demo"] if command == "demo" else []), *rest)
+        run("sparing", *(["demo"] if command == "demo" else []), *rest, folder=None)  # where the caller's files are
     else:
         sys.exit(__doc__)
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
 from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR, TwoPhasedDDAELR, TwoPhasedDDAERR
@@ -215,14 +216,14 @@ def test_estimators_refuse_moments(cls, moments, message):
     [
         *[case for case in OPTIONS if "n_examples" not in case[0]],
         ({"learner": "oracle"}, "learner must be one of 'auto', 'online'; got 'oracle'"),
-        ({"design": "best"}, "design must be one of 'uniform', 'moments', 'two-phase'; got 'best'"),
+        ({"design": "best"}, "design must be one of 'auto', 'uniform', 'moments', 'two-phase'; got 'best'"),
         ({"design": "moments"}, "design='moments' needs second_moments="),
         ({"alpha": 0.0}, "alpha must be a positive finite number; got 0.0"),
         ({"alpha": "strong"}, "alpha must be a positive finite number; got 'strong'"),
         ({"scale": "unit"}, "scale must be .*; got 'unit'"),
         ({"pilot": 0}, "pilot must be a whole number, 1 or more; got 0"),
         ({"pilot": 0.1}, "pilot must be a whole number, 1 or more; got 0.1"),
-        ({"costs": np.ones(D)}, "costs= needs a learner that plans with prices"),
+        ({"costs": np.ones(D)}, "costs= is not supported yet"),
         ({"random_state": "dice"}, "'dice' cannot be used to seed"),
     ],
 )
@@ -362,7 +363,8 @@ def test_columns_of_zeros_and_constants_do_no_harm(cls):
 
 @every_regressor
 def test_one_row_is_its_target(cls):
-    model = cls(3, random_state=0).fit(X[:1], [4.5])
+    with pytest.warns(ConvergenceWarning, match="so the model is their mean"):
+        model = cls(3, random_state=0).fit(X[:1], [4.5])
     np.testing.assert_array_equal(model.predict(X), 4.5)
     assert model.cells_ == 3
 
@@ -390,3 +392,10 @@ def test_estimators_take_nan_in_a_memory_map_for_not_had(cls, tmp_path):
     whole = cls(3, random_state=0).fit(X, y)
     assert model.score(X, y) > whole.score(X, y) - 0.1
     assert model.n_iter_ == 4000
+
+
+def test_too_few_looks_are_warned_of():
+    with pytest.warns(ConvergenceWarning, match=re.escape("about 3.3 looks")):
+        BudgetRidge(2, random_state=0).fit(X[:10], Y[:10])
+    with pytest.warns(ConvergenceWarning, match="the pilot used up all 30 examples"):
+        BudgetRidge(2, pilot=30, random_state=0).fit(X[:30], Y[:30])

@@ -124,9 +124,16 @@ def test_reading_says_what_the_numbers_say(ridge):
 
 def test_reading_claims_nothing_within_the_noise():
     rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(600, 20)), rng.normal(size=600)
-    reading = compare(X, y, budget=4, algorithms=["AERR", "DDAERR"], seeds=5, points=1).reading()
-    assert "within one standard deviation" in reading
+    X, noise = rng.normal(size=(600, 20)), rng.normal(size=600)
+    options = {"budget": 4, "algorithms": ["AERR", "DDAERR"], "seeds": 5, "points": 1}
+    assert "No algorithm did better than the zero predictor" in compare(X, noise, **options).reading()
+    assert "within one standard deviation" in compare(X, X[:, 0] + 0.1 * noise, **options).reading()
+
+
+def test_reading_says_where_whole_rows_are_better():
+    X = np.random.default_rng(2).normal(size=(600, 6))
+    reading = compare(X, X @ np.arange(1.0, 7.0), budget=2, algorithms=["AERR", "Ridge"], seeds=2, points=1).reading()
+    assert reading.startswith("Whole rows, where they can be had, were better here")
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -27,8 +27,8 @@ def moment(second_moments, penalty: str = "ridge", *, floor: float = 0.0) -> np.
     --------
     >>> moment([4.0, 1.0, 1.0]).tolist()
     [0.5, 0.25, 0.25]
-    >>> moment([4.0, 0.0], "lasso", floor=0.1).tolist()
-    [0.95, 0.05]
+    >>> moment([4.0, 0.0], "lasso", floor=0.5).tolist()
+    [0.75, 0.25]
     """
     moments = checks.second_moments(second_moments)
     checks.one_of("penalty", penalty, PENALTIES)

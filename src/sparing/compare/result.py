@@ -76,6 +76,16 @@ class Comparison:
         few = sorted((n for n in last if not ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
         whole = sorted((n for n in last if ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
         parts = []
+        if last and min(point.error for point in last.values()) > 0.98:
+            return (
+                "No algorithm did better than the zero predictor: there is nothing here to learn, or too little data."
+            )
+        if few and whole and last[whole[0]].error < last[few[0]].error:
+            end = last[whole[0]]
+            parts.append(
+                f"whole rows, where they can be had, were better here: {ALGORITHMS[whole[0]].label} came to "
+                f"{end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
+            )
         if few:
             best, end = few[0], last[few[0]]
             parts.append(
@@ -86,7 +96,7 @@ class Comparison:
                 parts.append(
                     _against(self.curve(best), last[few[-1]], ALGORITHMS[best].label, ALGORITHMS[few[-1]].label)
                 )
-        if whole:
+        if whole and (not few or last[whole[0]].error >= last[few[0]].error):
             parts.append(
                 f"with whole rows, {ALGORITHMS[whole[0]].label} came to {last[whole[0]].error:.3g} for "
                 f"{last[whole[0]].cells:,.0f}"

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks
 from sparing.estimators.online import OnlineFit
+from sparing.estimators.pilot import TEN_LOOKS
 
 LEARNERS = ("auto", "online")
 
@@ -25,7 +26,7 @@ class BudgetEstimator(BaseEstimator):
         """Check the options and begin, before a single value is read."""
         checks.one_of("learner", self.learner, LEARNERS)
         if self.costs is not None:
-            raise ValueError("costs= needs a learner that plans with prices; learner='online' counts attributes.")
+            raise ValueError("costs= is not supported yet: every value counts as one. Pass costs=None.")
         budget = checks.attribute_budget(self.budget, self.n_features_in_)
         return OnlineFit(
             penalty=self._penalty,
@@ -66,13 +67,8 @@ class BudgetEstimator(BaseEstimator):
         elif y.shape[1] != self._fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {self._fit.n_outputs}.")
         self._fit.learn(X, y)
-        if n_examples is not None and (self._fit.learner is None or not self._fit.learner.n_rounds):
-            warn(
-                f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples, or a "
-                "smaller pilot=.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if n_examples is not None:
+            self._warn_of_few_looks(n_examples)
         coef, intercept = self._fit.model()
         self.coef_, self.intercept_ = self._model_shape(coef, intercept)
         self.learner_ = self._fit.learner
@@ -82,6 +78,21 @@ class BudgetEstimator(BaseEstimator):
         self.spent_ = float(self.cells_)
         for name in ("radius", "scale", "second_moments"):
             setattr(self, f"{name}_", getattr(self.learner_, name, None))
+
+    def _warn_of_few_looks(self, n_examples: int) -> None:
+        """Say so where a fit had too little to go by."""
+        looks = n_examples * self._fit.budget / self.n_features_in_
+        if self._fit.learner is None or not self._fit.learner.n_rounds:
+            message = f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples."
+        elif looks < TEN_LOOKS:
+            message = (
+                f"{n_examples} examples at {self._fit.budget} looks give each of the {self.n_features_in_} attributes "
+                f"about {looks:.2g} looks; expect little from fewer than {TEN_LOOKS}. Pass more examples or a larger "
+                "budget."
+            )
+        else:
+            return
+        warn(message, ConvergenceWarning, stacklevel=4)
 
     @property
     def bound_(self):
@@ -124,7 +135,7 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         Where to look: anywhere alike; as ``second_moments`` say; as moments say that a pilot estimates. "auto" takes
         the moments if they are given, else the pilot.
     costs : None
-        Prices are for learners that plan with them.
+        Kept for prices per attribute, which are not supported yet: every value counts as one.
     radius : float or "auto"
         B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that is given, else by the spread of targets
         and attributes in the pilot.

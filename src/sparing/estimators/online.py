@@ -43,9 +43,9 @@ class OnlineFit:
     accuracy: float = 0.5
 
     def __post_init__(self):
+        checks.one_of("design", self.design, ("auto", *designs.DESIGNS))
         if self.design == "auto":
             self.design = "two-phase" if self.second_moments is None else "moments"
-        checks.one_of("design", self.design, designs.DESIGNS)
         if self.design == "moments" and self.second_moments is None:
             raise ValueError("design='moments' needs second_moments=: one E[x_i^2] per attribute, in column order.")
         if self.second_moments is not None:

@@ -3,9 +3,10 @@
 from sparing.learners.aer import AER
 from sparing.learners.full_information import OnlineLasso, OnlineRidge
 from sparing.learners.lasso import AELR, DDAELR, TwoPhasedDDAELR
+from sparing.learners.losses import AnalyticLoss, hinge_loss, squared_loss, tube_loss
 from sparing.learners.plug_in import PlugInSVR
 from sparing.learners.ridge import AERR, DDAERR, TwoPhasedDDAERR
-from sparing.learners.svr import AESVR, AnalyticLearner, AnalyticLoss, hinge_loss, squared_loss, tube_loss
+from sparing.learners.svr import AESVR, AnalyticLearner
 
 __all__ = [
     "AELR",
