@@ -84,7 +84,7 @@ class BudgetEstimator(BaseEstimator):
         looks = n_examples * self._fit.budget / self.n_features_in_
         if self._fit.learner is None or not self._fit.learner.n_rounds:
             message = f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples."
-        elif looks < TEN_LOOKS:
+        elif self._fit.design != "moments" and looks < TEN_LOOKS:
             message = (
                 f"{n_examples} examples at {self._fit.budget} looks give each of the {self.n_features_in_} attributes "
                 f"about {looks:.2g} looks; expect little from fewer than {TEN_LOOKS}. Pass more examples or a larger "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.kernels.compiling import part
+from sparing.kernels.prefetch import prefetch
 from sparing.kernels.random import round_key, uniform
 from sparing.kernels.sampling import draw_alias, tree_draw, tree_total
 from sparing.kernels.state import ROUND, SCALE, WEIGHT
@@ -128,12 +129,9 @@ def ask_inner(model, options, draws):
 
 
 @part
-def touch(model, draws):
-    """Read what ``tell`` will change, all at once: memory answers many questions in the time it takes for one.
-
-    Returns a number that means nothing, so that the compiler keeps the reads.
-    """
-    rows, tree, attributes, total = model.rows, model.tree, draws.attributes, 0.0
+def fetch_model(model, draws):
+    """Have those entries fetched that ``tell`` will change for the point draws."""
+    width = model.rows.shape[1] * model.rows.shape[2]
     for a in range(draws.sizes[1]):
-        total += rows[attributes[a], 0, WEIGHT] + tree[attributes[a]]
-    return total
+        prefetch(model.rows, draws.attributes[a] * width)
+        prefetch(model.tree, draws.attributes[a])

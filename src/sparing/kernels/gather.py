@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sparing.kernels.compiling import part
+from sparing.kernels.prefetch import prefetch
 
 
 class Rows(NamedTuple):
@@ -68,3 +69,12 @@ def gather(rows, row, attributes, first, last, values):
             else:
                 high = middle
         values[a] = rows.values[low] if low < end and rows.indices[low] == wanted else 0.0
+
+
+@part
+def fetch(rows, row, attributes, n):
+    """Have the first n attributes of a dense row fetched, which will be read soon."""
+    if rows.indptr.size == 0:
+        start = row * rows.row_step
+        for a in range(n):
+            prefetch(rows.values, start + attributes[a] * rows.column_step)

@@ -1,8 +1,8 @@
 """What Python calls: one ask, one tell, or a compiled loop of the very same two over rows."""
 
-from sparing.kernels.ask import ask_inner, ask_point, touch
+from sparing.kernels.ask import ask_inner, ask_point, fetch_model
 from sparing.kernels.compiling import entry, part
-from sparing.kernels.gather import gather
+from sparing.kernels.gather import fetch, gather
 from sparing.kernels.state import ROUND
 from sparing.kernels.tell import tell
 
@@ -21,32 +21,31 @@ def tell_once(model, seen, options, draws, values, y, point, phi):
 
 
 @part
-def _take_over(ahead, ahead_values, draws, values):
+def _take_over(ahead, draws):
     """Make the round that was prepared ahead the present one."""
     for r in range(draws.point_weights.size):
         draws.place[r] = ahead.place[r]
         draws.point_weights[r] = ahead.point_weights[r]
     for a in range(ahead.sizes[1]):
         draws.attributes[a] = ahead.attributes[a]
-        values[a] = ahead_values[a]
     draws.sizes[1] = ahead.sizes[1]
 
 
 @entry
-def run_rows(model, table, seen, options, draws, values, point, phi, ahead, ahead_values, rows, y, first, last):
+def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows, y, first, last):
     """Rounds over rows first..last of a matrix.
 
-    The point of the next round is drawn and fetched before the present one is told, so that the wait for memory, which
-    is longer than all arithmetic of a round, falls into other work. ``draws`` and ``ahead`` share their lookup table.
+    The point of the next round is drawn before the present one is told, and what it will need is asked for, so that the
+    wait for memory falls into other work. ``draws`` and ``ahead`` share their lookup table.
     """
     ask_point(table, options, ahead, model.counts[ROUND])
-    gather(rows, first, ahead.attributes, 0, ahead.sizes[1], ahead_values)
     for row in range(first, last):
-        _take_over(ahead, ahead_values, draws, values)
+        _take_over(ahead, draws)
+        gather(rows, row, draws.attributes, 0, draws.sizes[1], values)
         ask_inner(model, options, draws)
         gather(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0], values)
         if row + 1 < last:
             ask_point(table, options, ahead, model.counts[ROUND] + 1)
-            gather(rows, row + 1, ahead.attributes, 0, ahead.sizes[1], ahead_values)
-            phi[0] = touch(model, ahead)
+            fetch(rows, row + 1, ahead.attributes, ahead.sizes[1])
+            fetch_model(model, ahead)
         tell(model, seen, options, draws, values, y[row], point, phi)

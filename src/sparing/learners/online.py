@@ -214,7 +214,7 @@ class OnlineLearner(Memory):
         draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
         ahead = new_draws(self._options.n_point, 0, self.n_outputs)._replace(lookup=draws.lookup)
         parts = (self._model, self._table, self._seen, self._options, draws, *new_room(draws, self.n_outputs))
-        run_rows(*parts, ahead, np.empty(self._options.n_point), rows_of(X), y, first, last)
+        run_rows(*parts, ahead, rows_of(X), y, first, last)
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
         if source.n_attributes != self.n_attributes:
