@@ -1,0 +1,35 @@
+r"""Step sizes, risk bounds and sample sizes of attribute-efficient regression, each with its theorem.
+
+The sources are Hazan & Koren 2012 (HK) and Kukliansky & Shamir 2015 (KS, numbered as in the long version).
+With d attributes, m examples, k looks at the point, radius B and gradient estimates of second moment at most
+G^2, a run with step size eta has an expected excess risk of at most
+
+    ridge:  2 B^2 / (eta m) + eta G^2 / 2                               (KS Theorem 3.1, HK Theorem 3.1)
+    lasso:  B log(2d) / (eta m) + 5 B eta G^2,   if eta <= 1/(2G)       (KS Theorem 4.1, HK Theorem 3.4)
+
+Both are a/(eta m) + b eta G^2: smallest at eta = sqrt(a/b) / (G sqrt(m)), where it is 2 G sqrt(ab/m). What is
+left to an algorithm is its G^2 = 4 B^2 V: V bounds the second moment of its estimate of the example.
+
+The theorems assume ||x|| <= 1 (2-norm for ridge, largest entry for lasso) and |y| <= B. With ||x|| <= X they
+hold for x' = x/X, w' = X w, B' = X B. The loss stays as it is, g = X g', and so G = X G' = 2 X^2 B sqrt(V'):
+with that G, step size and bound are those of the data as they are, for |y| <= X B.
+
+Where printed formulas contradict their proofs, the proofs are followed: the step of AELR is
+sqrt(log(2d) / (5m)) / G (HK print 1/(4B^2) for 1/(4B), KS repeat the ridge step); the k (or 1) of KS Theorems
+3.6 and 3.12 stands outside the inner root; and the fallback step of KS Lemma 3.10 has 6d.
+"""
+
+from sparing.theory.bounds import gradient_second_moment, risk_bound, sample_complexity, step_size
+from sparing.theory.pilots import confidence_width, pilot_size, smallest_paying_pilot
+from sparing.theory.spread import ALGORITHMS
+
+__all__ = [
+    "ALGORITHMS",
+    "confidence_width",
+    "gradient_second_moment",
+    "pilot_size",
+    "risk_bound",
+    "sample_complexity",
+    "smallest_paying_pilot",
+    "step_size",
+]

@@ -1,0 +1,186 @@
+"""What is left to an algorithm: V, which bounds the second moment of its estimate of the example."""
+
+from collections.abc import Callable
+from math import ceil, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing import checks
+
+
+class Setting(NamedTuple):
+    """What V depends on; second moments and half-norm are those of x/X."""
+
+    algorithm: str
+    n_attributes: int
+    point_looks: int
+    second_moments: np.ndarray | None
+    half_norm: float | None
+    epsilon: float | None
+    norm_bound: float
+
+    def need(self, name: str):
+        """The named option, which this algorithm cannot do without."""
+        if (value := getattr(self, name)) is None:
+            raise ValueError(f"{self.algorithm} needs {name}; got None. {_REMEDIES[name]}")
+        return value
+
+
+_REMEDIES = {
+    "second_moments": "Pass one E[x_i^2] per attribute, in column order.",
+    "epsilon": "Pass epsilon=confidence_width(...), or 0 to take the averages of phase one at their word.",
+}
+
+
+def _full_information(s: Setting) -> float:
+    """1, of the example itself: |w.x - y| <= 2B, and so G = 2B."""
+    return 1.0
+
+
+def uniform(s: Setting) -> float:
+    """2d/k (HK Lemmas 3.3 and 3.8); it covers the exact (d + k - 1)/k as long as k <= d + 1."""
+    return 2 * s.n_attributes / s.point_looks
+
+
+def _moment_ridge(s: Setting) -> float:
+    """H/k + 1 (KS Theorem 3.5)."""
+    return half_norm_of(s) / s.point_looks + 1
+
+
+def _moment_lasso(s: Setting) -> float:
+    """L/k + 1 (KS Theorem 4.6)."""
+    return total_of(s) / s.point_looks + 1
+
+
+def _two_phase_ridge(s: Setting) -> float:
+    """The smaller of 6d/k (KS Lemma 3.8) and (2H + 2 sqrt(5/3) d sqrt(H epsilon))/k + 1 (KS Lemma 3.9).
+
+    H is given (KS Theorem 3.6), or the upper estimate ||2A + 10 epsilon/3||_1/2 (KS Theorem 3.12).
+    """
+    epsilon = s.need("epsilon")
+    half_norm = half_norm_of(s, upper=epsilon)
+    spread = 2 * half_norm + 2 * sqrt(5 / 3) * s.n_attributes * sqrt(half_norm * epsilon)
+    return min(6 * s.n_attributes / s.point_looks, spread / s.point_looks + 1)
+
+
+def _two_phase_lasso(s: Setting) -> float:
+    """(8 ||A||_1 + 20 d epsilon)/k + 1, epsilon at most 1 (KS Theorem 4.7)."""
+    return (8 * total_of(s) + 20 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
+
+
+def _foreseen_ridge(s: Setting) -> float:
+    """As KS Theorem 3.6 if H is given; else 16 ((sqrt(H) + d sqrt(2 epsilon))^2/k + 1) or 6d/k (3.12)."""
+    if s.half_norm is not None:
+        return _two_phase_ridge(s)
+    root = sqrt(half_norm_of(s)) + s.n_attributes * sqrt(2 * s.need("epsilon"))
+    return min(6 * s.n_attributes / s.point_looks, 16 * (root**2 / s.point_looks + 1))
+
+
+def _foreseen_lasso(s: Setting) -> float:
+    """(16 L + 88 d epsilon/3)/k + 1, epsilon at most 1, hence never above 61^2 d/(80 k) (KS Theorem 4.7)."""
+    return (16 * total_of(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
+
+
+def half_norm_of(s: Setting, upper: float | None = None) -> float:
+    if s.half_norm is not None:
+        return s.half_norm
+    moments = s.need("second_moments")
+    return float(np.sqrt(moments if upper is None else 2 * moments + 10 / 3 * upper).sum() ** 2)
+
+
+def total_of(s: Setting) -> float:
+    return float(s.need("second_moments").sum())
+
+
+class Algorithm(NamedTuple):
+    """Its penalty and V; for two phases also the V to foresee before phase one, from the true moments."""
+
+    penalty: str
+    spread: Callable[[Setting], float]
+    foreseen: Callable[[Setting], float] | None = None
+
+
+ALGORITHMS = {
+    "AERR": Algorithm("ridge", uniform),
+    "DDAERR": Algorithm("ridge", _moment_ridge),
+    "TwoPhasedDDAERR": Algorithm("ridge", _two_phase_ridge, _foreseen_ridge),
+    "OnlineRidge": Algorithm("ridge", _full_information),
+    "AELR": Algorithm("lasso", uniform),
+    "DDAELR": Algorithm("lasso", _moment_lasso),
+    "TwoPhasedDDAELR": Algorithm("lasso", _two_phase_lasso, _foreseen_lasso),
+    "OnlineLasso": Algorithm("lasso", _full_information),
+}
+TWO_PHASED = [name for name, row in ALGORITHMS.items() if row.foreseen]
+
+
+class Rate(NamedTuple):
+    """The bound a/(eta m) + b eta G^2, for m >= least_examples."""
+
+    start: float
+    noise: float
+    gradient: float
+    least_examples: float = 1.0
+
+    def step_size(self, n_examples: int) -> float:
+        return sqrt(self.start / self.noise / n_examples) / self.gradient
+
+    def bound(self, n_examples: int) -> float:
+        return 2 * self.gradient * sqrt(self.start * self.noise / n_examples)
+
+    def enough(self, n_examples: int) -> int:
+        n_examples = checks.whole("n_examples", n_examples)
+        if n_examples < self.least_examples:
+            raise ValueError(
+                f"the theorems on the lasso need m >= log(2d) = {self.least_examples:.3g} examples; got "
+                f"n_examples={n_examples}. Pass {ceil(self.least_examples)} or more."
+            )
+        return n_examples
+
+
+def spread_of(s: Setting, foreseen: bool = False) -> float:
+    row = ALGORITHMS[s.algorithm]
+    return (row.foreseen if foreseen and row.foreseen else row.spread)(s)
+
+
+def rate_of(s: Setting, radius: float, foreseen: bool = False) -> Rate:
+    radius = checks.positive("radius", radius)
+    gradient = 2 * s.norm_bound**2 * radius * sqrt(spread_of(s, foreseen))
+    if ALGORITHMS[s.algorithm].penalty == "ridge":
+        return Rate(2 * radius**2, 0.5, gradient)
+    return Rate(radius * log(2 * s.n_attributes), 5 * radius, gradient, log(2 * s.n_attributes))
+
+
+def setting_of(algorithm, d, budget, second_moments, half_norm, epsilon, point_looks, norm_bound) -> Setting:
+    """The options, checked, for data scaled to norm one."""
+    checks.one_of("algorithm", algorithm, ALGORITHMS)
+    d = checks.whole("n_attributes", d)
+    if ALGORITHMS[algorithm].spread is not _full_information:
+        budget = checks.attribute_budget(budget, d)
+        point_looks = checks.whole("point_looks", budget - 1 if point_looks is None else point_looks)
+        if point_looks >= budget:
+            raise ValueError(
+                f"point_looks is {point_looks} of a budget of {budget} looks; leave at least one of them for "
+                "the inner product."
+            )
+    scale = checks.positive("norm_bound", norm_bound) ** 2
+    if second_moments is not None:
+        second_moments = checks.second_moments(second_moments, d) / scale
+    if half_norm is not None:
+        half_norm = checks.positive("half_norm", half_norm) / scale
+    if epsilon is not None:
+        epsilon = checks.positive("epsilon", epsilon, zero=True)
+    return Setting(algorithm, d, point_looks, second_moments, half_norm, epsilon, norm_bound)
+
+
+def certified(s: Setting, foreseen: bool = False) -> Setting:
+    """Refuse moments that ||x|| <= X rules out, for no theorem covers them; averages need not sum to X^2."""
+    summed = ALGORITHMS[s.algorithm].penalty == "ridge" and (foreseen or s.algorithm not in TWO_PHASED)
+    if s.second_moments is not None:
+        largest = float(s.second_moments.sum() if summed else s.second_moments.max())
+        if largest > 1 + 1e-9:
+            raise ValueError(
+                f"second_moments {'sum' if summed else 'go up'} to {largest * s.norm_bound**2:.6g}, too much "
+                f"for examples of norm {s.norm_bound:.6g}; pass their largest norm as norm_bound."
+            )
+    return s
