@@ -74,6 +74,19 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     return moments
 
 
+def costs(values, n_attributes: int) -> np.ndarray:
+    """One positive price per attribute."""
+    prices = np.array(values, dtype=np.float64)
+    if prices.shape != (n_attributes,):
+        raise ValueError(
+            f"costs has shape {prices.shape} for {n_attributes} attributes; pass one price per attribute, in column "
+            "order."
+        )
+    if not (np.isfinite(prices) & (prices > 0)).all():
+        raise ValueError(f"costs must be positive and finite; got {prices[~(np.isfinite(prices) & (prices > 0))][0]}.")
+    return prices
+
+
 def scale(values, n_attributes: int) -> np.ndarray:
     """One positive number per attribute, to divide it by."""
     scales = np.array(values, dtype=np.float64)

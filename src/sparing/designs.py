@@ -56,3 +56,60 @@ def estimated_moments(counts, mean_squares) -> np.ndarray:
 def confident(moments, epsilon: float, penalty: str = "ridge", *, floor: float = 0.0) -> np.ndarray:
     r"""The design of phase two: as :func:`moment`, of :math:`A_i + \frac{13}{6}\epsilon` (Algorithms 2 and 4)."""
     return moment(moments + 13.0 / 6.0 * epsilon, penalty, floor=floor)
+
+
+# Where values are kept, and where they have prices -------------------------------------------------------------------
+
+
+def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
+    r"""As :func:`moment`, for attributes that cost :math:`c_i` and a purse that holds in expectation.
+
+    k draws from q cost :math:`k \sum_i q_i c_i`, so a purse of b pays for :math:`k = b / \langle q, c\rangle` of
+    them. Of :math:`\frac{1}{k} \sum_i E[x_i^2] / q_i` that leaves :math:`\langle q, c\rangle \sum_i E[x_i^2]/q_i / b`,
+    smallest at :math:`q_i \propto \sqrt{E[x_i^2] / c_i}` (Cauchy-Schwarz). For lasso
+    :math:`\langle q, c\rangle \max_i E[x_i^2]/q_i` is smallest at :math:`q_i \propto E[x_i^2]`: prices change only how
+    many draws the money buys.
+
+    Examples
+    --------
+    >>> priced([1.0, 1.0], [1.0, 4.0]).tolist()
+    [0.6666666666666666, 0.3333333333333333]
+    """
+    moments = checks.second_moments(second_moments)
+    costs = checks.costs(costs, moments.size)
+    return moment(moments / costs if penalty == "ridge" else moments, penalty)
+
+
+def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float = 0.1) -> np.ndarray:
+    r"""Shares of the next looks, for a learner that keeps what it bought.
+
+    The noise of an attribute's moments does harm by its share of all spread, and by its share of the prediction:
+    :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. The sum of :math:`a_i` over numbers of looks
+    is smallest, at price :math:`c_i` a look, for numbers of looks in proportion to :math:`\sqrt{a_i / c_i}`. What was
+    seen often already is asked for less: the ``looks`` so far, and as many again, are to come out at those proportions,
+    and so are the pairs, which are seen together as often as the product of both. A ``floor`` of all looks goes to all
+    alike.
+
+    Examples
+    --------
+    >>> adaptive([4.0, 1.0, 1.0], floor=0.0).round(2).tolist()
+    [0.5, 0.25, 0.25]
+    >>> adaptive([1.0, 1.0], [1.0, 0.0], looks=[10, 10], floor=0.0).round(2).tolist()
+    [0.77, 0.23]
+    """
+    variances = np.asarray(variances, np.float64)
+    prices = np.ones(variances.size) if prices is None else np.asarray(prices, np.float64)
+    harm = variances / max(variances.sum(), np.finfo(float).tiny)
+    if weights is not None:
+        used = np.square(weights).reshape(-1, variances.size).sum(axis=0) * variances
+        harm = harm + used / max(used.sum(), np.finfo(float).tiny)
+    wished = np.sqrt(harm / prices)
+    if not wished.any():
+        wished = 1.0 / np.sqrt(prices)
+    wished = wished / wished.sum()
+    if looks is not None and np.sum(looks):
+        looks = np.asarray(looks, np.float64)
+        missing = np.maximum(2.0 * looks.sum() * wished - looks, 0.0)
+        wished = missing / missing.sum()
+    alike = 1.0 / np.sqrt(prices)
+    return (1.0 - floor) * wished + floor * alike / alike.sum()

@@ -10,11 +10,13 @@ from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sparing import checks
+from sparing import checks, designs
+from sparing.estimators.batch import WIDEST, BatchFit
 from sparing.estimators.online import OnlineFit
 from sparing.estimators.pilot import TEN_LOOKS
 
-LEARNERS = ("auto", "online")
+LEARNERS = ("auto", "online", "pairwise", "factor")
+ONLINE_ONLY = {"radius": "auto", "step_size": "auto", "second_moments": None, "scale": "auto", "pilot": None}
 
 
 class BudgetEstimator(BaseEstimator):
@@ -22,17 +24,64 @@ class BudgetEstimator(BaseEstimator):
 
     _penalty: ClassVar[str] = "ridge"
 
-    def _start(self, n_outputs: int, n_examples: int | None) -> OnlineFit:
+    def _start(self, n_outputs: int, n_examples: int | None) -> OnlineFit | BatchFit:
         """Check the options and begin, before a single value is read."""
-        checks.one_of("learner", self.learner, LEARNERS)
-        if self.costs is not None:
-            raise ValueError("costs= is not supported yet: every value counts as one. Pass costs=None.")
-        budget = checks.attribute_budget(self.budget, self.n_features_in_)
-        return OnlineFit(
+        learner, why = self._which_learner()
+        if learner == "online":
+            return self._start_online(n_outputs, n_examples, why)
+        if self.alpha != "auto":
+            checks.positive("alpha", self.alpha)
+        return BatchFit(
+            name=learner,
             penalty=self._penalty,
             n_attributes=self.n_features_in_,
             n_outputs=n_outputs,
-            budget=budget,
+            budget=self.budget,
+            costs=self.costs,
+            groups=self.groups,
+            total_budget=self.total_budget,
+            design=self.design,
+            alpha=self.alpha,
+            n_examples=self.n_examples if n_examples is None else n_examples,
+            seed=checks.seed(self.random_state),
+        )
+
+    def _which_learner(self) -> tuple[str, str]:
+        """The kind of learner, and why; options that only one kind has are refused for the other."""
+        checks.one_of("learner", self.learner, LEARNERS)
+        checks.one_of("design", self.design, ("auto", "adaptive", *designs.DESIGNS))
+        given = [f"{name}=" for name, usual in ONLINE_ONLY.items() if not _same(getattr(self, name), usual)]
+        given += [] if self.fit_intercept else ["fit_intercept=False"]
+        given += [f"design={self.design!r}"] if self.design in ("moments", "two-phase") else []
+        batch_only = [f"{name}=" for name in ("groups", "total_budget") if getattr(self, name) is not None]
+        batch_only += ["design='adaptive'"] if self.design == "adaptive" else []
+        if self.learner == "online" or (self.learner == "auto" and (given or self._online_by_default())):
+            if batch_only:
+                cause = "learner='online'" if self.learner == "online" else given[0] if given else "such wide data"
+                raise ValueError(f"{batch_only[0]} is for learners that keep what they buy, and {cause} is for those "
+                                 "that do not; leave one of them out.")  # fmt: skip
+            asked = (
+                "it was asked for" if self.learner == "online" else f"{(given or ['such wide data'])[0]} asks for it"
+            )
+            return "online", asked
+        if given:
+            raise ValueError(
+                f"{given[0]} is an option of online learners, which learner={self.learner!r} is not; leave it out, or "
+                "pass learner='online'."
+            )
+        return self.learner, ""
+
+    def _online_by_default(self) -> bool:
+        return self.n_features_in_ > WIDEST
+
+    def _start_online(self, n_outputs: int, n_examples: int | None, why: str) -> OnlineFit:
+        return OnlineFit(
+            why=why,
+            costs=self.costs,
+            penalty=self._penalty,
+            n_attributes=self.n_features_in_,
+            n_outputs=n_outputs,
+            budget=self.budget,
             design=self.design,
             radius=self.radius,
             step_size=self.step_size,
@@ -69,24 +118,47 @@ class BudgetEstimator(BaseEstimator):
         self._fit.learn(X, y)
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
-        coef, intercept = self._fit.model()
-        self.coef_, self.intercept_ = self._model_shape(coef, intercept)
+        self._model = None
         self.learner_ = self._fit.learner
         self.n_iter_ = self._fit.n_rounds
         self.cells_ = self._fit.cells
         self.draws_ = self._fit.draws
-        self.spent_ = float(self.cells_)
+        self.spent_ = float(self._fit.spent)
         for name in ("radius", "scale", "second_moments"):
             setattr(self, f"{name}_", getattr(self.learner_, name, None))
 
+    def _published(self) -> tuple:
+        """Coefficients and intercept, found when they are first asked for: a batch learner solves for them then."""
+        if not hasattr(self, "_fit"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit first.")
+        if self._model is None:
+            self._model = self._model_shape(*self._fit.model())
+        return self._model
+
+    @property
+    def coef_(self):
+        """The weights, for attributes as they are."""
+        return self._published()[0]
+
+    @property
+    def intercept_(self):
+        """What is predicted where all attributes are zero."""
+        return self._published()[1]
+
+    @property
+    def report_(self) -> dict[str, Any]:
+        """What was chosen, out of what, and why."""
+        check_is_fitted(self, "_fit")
+        return self._fit.report
+
     def _warn_of_few_looks(self, n_examples: int) -> None:
         """Say so where a fit had too little to go by."""
-        looks = n_examples * self._fit.budget / self.n_features_in_
+        looks = self._fit.cells / self.n_features_in_
         if self._fit.learner is None or not self._fit.learner.n_rounds:
             message = f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples."
         elif self._fit.design != "moments" and looks < TEN_LOOKS:
             message = (
-                f"{n_examples} examples at {self._fit.budget} looks give each of the {self.n_features_in_} attributes "
+                f"{n_examples} examples at a budget of {self.budget:g} give each of the {self.n_features_in_} attributes "
                 f"about {looks:.2g} looks; expect little from fewer than {TEN_LOOKS}. Pass more examples or a larger "
                 "budget."
             )
@@ -99,7 +171,7 @@ class BudgetEstimator(BaseEstimator):
         """The theorem's bound on the excess risk, or None: see the class."""
         check_is_fitted(self, "coef_")
         try:
-            return None if self.learner_ is None else self.learner_.bound
+            return getattr(self.learner_, "bound", None)
         except ValueError:  # moments that contradict the scale: no theorem speaks of such data
             return None
 
@@ -122,43 +194,59 @@ class BudgetEstimator(BaseEstimator):
         return tags
 
 
+def _same(value, usual) -> bool:
+    """Whether an option was left as it is."""
+    return value is usual or (isinstance(value, str) and value == usual)
+
+
 class BudgetRidge(RegressorMixin, BudgetEstimator):
     r"""Linear regression on the ball :math:`\|w\|_2 \le B` from ``budget`` attributes of each example.
 
     Parameters
     ----------
-    budget : int
-        Attributes to look at of each example, from 2 to all.
-    learner : {"auto", "online"}
-        Online learners use each example once and forget it.
-    design : {"auto", "uniform", "moments", "two-phase"}
-        Where to look: anywhere alike; as ``second_moments`` say; as moments say that a pilot estimates. "auto" takes
-        the moments if they are given, else the pilot.
-    costs : None
-        Kept for prices per attribute, which are not supported yet: every value counts as one.
+    budget : int or float
+        Attributes to look at of each example, from 2 to all; with ``costs``, money for each example, never exceeded
+        (by online learners in expectation only).
+    learner : {"auto", "pairwise", "factor", "online"}
+        "pairwise" and "factor" keep what they buy and learn from all of it (:class:`sparing.learners.PairwiseMoments`,
+        :class:`sparing.learners.FactorModel`); online learners use each example once and forget it. "auto" keeps, and
+        takes what predicts best by the cells bought, the papers' online learners where an option below asks for them
+        or there are over a million attributes; ``report_`` says what and why.
+    design : {"auto", "adaptive", "uniform", "moments", "two-phase"}
+        Where to look. Learners that keep: "adaptive" (by spread, price, weights and looks so far; the default) or
+        anywhere alike. Online learners: anywhere alike; as ``second_moments`` say; as moments say that a pilot
+        estimates, which is their default.
+    costs : array of shape (n_features,), optional
+        Price of each attribute.
     radius : float or "auto"
-        B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that is given, else by the spread of targets
+        Online learners: B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that is given, else by the spread of targets
         and attributes in the pilot.
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
-        See :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
+        Online learners: see :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
     second_moments : array of shape (n_features,), optional
-        E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their means, which is their variance.
+        Online learners: E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their means, which is their variance.
     fit_intercept : bool
-        Learn about means, with means of the values bought.
+        Learn about means, with means of the values bought; without it an online learner learns.
     alpha : float or "auto"
-        Strength of a penalty alpha/2 ||w||_2^2 (lasso: alpha ||w||_1) on attributes divided by ``scale``. Online
-        learners turn it into the radius that such a penalty implies, where ``radius`` is "auto".
-    n_jobs : int, optional
-        For batch learners; an online learner is one sequence of steps.
+        Strength of a penalty alpha/2 ||w||_2^2 (lasso: alpha ||w||_1) on the attributes as they are; with it the
+        pairwise learner is taken. Online learners turn it into the radius that such a penalty on attributes divided by
+        ``scale`` implies, where ``radius`` is "auto".
+    n_jobs : None
+        Kept for scikit-learn's conventions: learners that keep use all cores, an online learner is one sequence of
+        steps.
     random_state : int, RandomState or None
         The seed of all looks.
     scale : "auto", None or array of shape (n_features,)
-        What attributes are divided by: the largest distance from the mean that the pilot saw, nothing, or these.
+        Online learners: what attributes are divided by: the largest distance from the mean that the pilot saw, nothing, or these.
     pilot : int, optional
-        Examples of the pilot, where one is needed; a tenth of all unless given.
+        Online learners: examples of the pilot, where one is needed; a tenth of all unless given.
     n_examples : int, optional
         How many examples ``partial_fit`` will see in all, where that is known. With it, ``partial_fit`` over all of
         them gives what ``fit`` gives.
+    groups : sequence of length n_features, optional
+        Attributes with equal labels are a panel: bought together for what they cost together. None or "" is none.
+    total_budget : float, optional
+        Money (or attributes) for all examples; when it is spent, no further value is read.
 
     Attributes
     ----------
@@ -167,7 +255,10 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     n_iter_ : int
         Examples looked at.
     cells_, draws_, spent_ : int, int, float
-        Distinct values read; draws made, some of the same value; what the values cost at one a value.
+        Distinct values read; draws made, by online learners some of the same value; what the values cost, at one a
+        value where there are no ``costs``.
+    report_ : dict
+        What was chosen (``setting``), out of what (``candidates``, with estimated risks), and why (``why``).
     second_moments_ : array or None
         The moments that the looks follow, of scaled and centred attributes.
     scale_, radius_ : array or None, float
@@ -175,9 +266,9 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     bound_ : float or None
         The theorem's bound on the excess risk, if the scaled attributes lie within [-1, 1]. There is one with
         ``step_size="theory"``, ``fit_intercept=False``, one output and design "uniform" or "moments".
-    learner_ : OnlineLearner or None
-        The learner itself; None, and so are ``scale_`` and ``radius_``, as long as the pilot lasts. Until then the
-        model is the mean target.
+    learner_ : BatchLearner, OnlineLearner or None
+        The learner itself; ``learner_.bought`` of one that keeps are the cells. None, and so are ``scale_`` and
+        ``radius_``, as long as the pilot of an online learner lasts. Until then the model is the mean target.
 
     Notes
     -----
@@ -214,6 +305,8 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         scale="auto",
         pilot=None,
         n_examples=None,
+        groups=None,
+        total_budget=None,
     ):
         self.budget = budget
         self.learner = learner
@@ -229,6 +322,8 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         self.scale = scale
         self.pilot = pilot
         self.n_examples = n_examples
+        self.groups = groups
+        self.total_budget = total_budget
 
     def fit(self, X, y):
         """Learn from all rows of X, looking at ``budget`` attributes of each."""

@@ -41,9 +41,11 @@ class OnlineFit:
     seed: int
     tube: float | None = None
     accuracy: float = 0.5
+    costs: Any = None
+    why: str = "it was asked for"
 
     def __post_init__(self):
-        checks.one_of("design", self.design, ("auto", *designs.DESIGNS))
+        self._price()
         if self.design == "auto":
             self.design = "two-phase" if self.second_moments is None else "moments"
         if self.design == "moments" and self.second_moments is None:
@@ -72,6 +74,26 @@ class OnlineFit:
         if self.pilot.complete:
             self._begin()
 
+    def _price(self) -> None:
+        """Turn money into a number of looks: what it buys, in expectation, of attributes drawn alike."""
+        if self.costs is not None:
+            self.costs = checks.costs(self.costs, self.n_attributes)
+            if not self.center:
+                raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
+            self.money = checks.positive("budget", self.budget)
+            self.budget = self._affordable(designs.uniform(self.n_attributes))
+        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
+
+    def _affordable(self, shares) -> int:
+        """Looks that the money pays for in expectation, if they follow these shares."""
+        looks = int(self.money / float(shares @ self.costs))
+        if looks < 2:
+            raise ValueError(
+                f"budget is {self.money:g} an example, and attributes cost {float(shares @ self.costs):g} on average: an "
+                "online learner needs two looks. Raise the budget."
+            )
+        return min(looks, self.n_attributes)
+
     def _pilot_rows(self) -> int:
         if not (_is_auto(self.radius) or _is_auto(self.scale) or self.design == "two-phase"):
             return 0
@@ -96,7 +118,12 @@ class OnlineFit:
         divide_by = np.ones(self.n_attributes) if scale is None else scale
         estimates = self.pilot.second_moments(divide_by)
         radius = self._auto_radius(estimates) if _is_auto(self.radius) else float(self.radius)
-        self.learner = self._make(self._options(radius, scale), self._known_moments(divide_by, estimates))
+        moments = self._known_moments(divide_by, estimates)
+        if self.costs is not None and moments is not None:
+            shares = designs.priced(moments, self.costs, self.penalty)
+            moments = moments if self.penalty == "lasso" else moments / self.costs
+            self.budget = self._affordable(shares)
+        self.learner = self._make(self._options(radius, scale), moments)
         self.learner.begin()
         pilot = self.pilot
         if pilot.n_seen:
@@ -160,6 +187,20 @@ class OnlineFit:
     def draws(self) -> int:
         """Draws made, the pilot's included."""
         return self.pilot.cells + (self.learner.draws if self.learner else 0)
+
+    @property
+    def spent(self) -> float:
+        """What the values read cost, at one a value where there are no prices."""
+        if self.costs is None:
+            return float(self.cells)
+        looks = self.pilot.sums(np.ones_like(self.pilot.values[: self.pilot.n_seen]))
+        return float(self.costs @ (looks if self.learner is None else self.learner.looks))
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What learns, and why."""
+        name = "a pilot, so far" if self.learner is None else type(self.learner).__name__
+        return {"setting": name, "families": ["online"], "why": f"{name}: an online learner, for {self.why}"}
 
     def model(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (n_outputs, d) and intercepts (n_outputs,); during the pilot, the mean target."""

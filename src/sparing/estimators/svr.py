@@ -50,6 +50,8 @@ class BudgetSVR(BudgetRidge):
         scale="auto",
         pilot=None,
         n_examples=None,
+        groups=None,
+        total_budget=None,
     ):
         super().__init__(
             budget,
@@ -66,9 +68,14 @@ class BudgetSVR(BudgetRidge):
             scale=scale,
             pilot=pilot,
             n_examples=n_examples,
+            groups=groups,
+            total_budget=total_budget,
         )
         self.tube = tube
         self.accuracy = accuracy
+
+    def _online_by_default(self) -> bool:
+        return True  # the batch learners minimise squared error
 
     def _loss(self):
         return {"tube": checks.positive("tube", self.tube, zero=True), "accuracy": self.accuracy}

@@ -15,13 +15,16 @@ _SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file_
 part = njit(cache=True, error_model="numpy", inline="always")
 
 
-def entry(function):
-    """Compile for calls from Python, once per machine.
+def entry(function=None, *, any_order: bool = False):
+    """Compile for calls from Python, once per machine; with ``any_order`` sums may be taken in any fixed order.
 
     Numba takes a compiled entry for valid while its own file is unchanged, though parts from other files are inlined
     in it; so the stamp on its cache is made that of all kernel sources.
     """
-    kernel = njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)
+    if function is None:
+        return lambda function: entry(function, any_order=any_order)
+    fast = {"reassoc", "contract"} if any_order else False
+    kernel = njit(cache=True, error_model="numpy", nogil=True, _nrt=False, fastmath=fast)(function)
     cache = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if cache is not None:  # with NUMBA_DISABLE_JIT=1 there is none
         cache._source_stamp = _SOURCES

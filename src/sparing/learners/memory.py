@@ -55,6 +55,11 @@ class Memory:
         return np.zeros(self.n_attributes) if self._seen is None else self._seen.attributes[:, kernel.MEAN].copy()
 
     @property
+    def looks(self) -> np.ndarray:
+        """How often each attribute was looked at (zeros where means are not tracked)."""
+        return np.zeros(self.n_attributes) if self._seen is None else self._seen.attributes[:, kernel.LOOKS].copy()
+
+    @property
     def units(self) -> np.ndarray:
         """What attributes are multiplied by before they are learnt from."""
         return np.ones(self.n_attributes) if self._seen is None else self._seen.attributes[:, kernel.UNIT]

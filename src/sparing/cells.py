@@ -1,0 +1,228 @@
+"""What was bought: values of attributes of examples, with targets and the chance that each had of being looked at."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from sparing import checks
+
+_FILE_FORMAT = 1
+
+
+class Cells:
+    """The store of all purchases, and the only input of batch learners.
+
+    An example is a run of cells: ``attributes[starts[e]:starts[e + 1]]``, ``values`` and ``probabilities`` beside them,
+    with ``targets[e]``. A value that could not be had is not kept. Sixteen bytes a cell (twelve with float32
+    values), and the targets.
+
+    Parameters
+    ----------
+    n_attributes : int
+    n_outputs : int, default=1
+    dtype : float64 or float32
+        Of the values.
+
+    Examples
+    --------
+    >>> cells = Cells(4)
+    >>> cells.append([0, 2], [1.5, float("nan")], 1.0)
+    >>> cells.append([3, 1], [0.5, 2.5], -1.0)
+    >>> len(cells), cells.n_examples, cells.values.tolist()
+    (3, 2, [1.5, 0.5, 2.5])
+    """
+
+    def __init__(self, n_attributes: int, *, n_outputs: int = 1, dtype=np.float64):
+        self.n_attributes = checks.whole("n_attributes", n_attributes)
+        self.n_outputs = checks.whole("n_outputs", n_outputs)
+        if np.dtype(dtype) not in (np.float64, np.float32):
+            raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
+        self._n_cells = self._n_examples = 0
+        self._attributes = np.empty(0, np.int32)
+        self._values = np.empty(0, dtype)
+        self._probabilities = np.empty(0, np.float32)
+        self._ends = np.empty(0, np.int64)
+        self._targets = np.empty((0, self.n_outputs))
+
+    # What is there ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._n_cells
+
+    @property
+    def n_examples(self) -> int:
+        """Examples of which something was asked."""
+        return self._n_examples
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where each example begins, and where the last one ends."""
+        return np.concatenate([[0], self._ends[: self._n_examples]])
+
+    @property
+    def attributes(self) -> np.ndarray:
+        """Which attribute each cell is of."""
+        return self._attributes[: self._n_cells]
+
+    @property
+    def values(self) -> np.ndarray:
+        """What was read."""
+        return self._values[: self._n_cells]
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """The chance that each cell had of being looked at when its example was asked for; NaN where unknown."""
+        return self._probabilities[: self._n_cells]
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Targets, one row an example and one column an output."""
+        return self._targets[: self._n_examples]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, room for growth included."""
+        arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
+        return sum(array.nbytes for array in arrays)
+
+    def examples(self) -> np.ndarray:
+        """Which example each cell is of."""
+        return np.repeat(np.arange(self.n_examples), np.diff(self.starts))
+
+    # Adding ----------------------------------------------------------------------------------------------------------
+
+    def append(self, attributes, values, y, *, probabilities=None) -> None:
+        """Keep what one example's purchase brought; NaN among the values is a value that could not be had."""
+        self.extend([len(attributes)], attributes, values, np.reshape(y, (1, -1)), probabilities=probabilities)
+
+    def extend(self, sizes, attributes, values, targets, *, probabilities=None) -> None:
+        """Keep the purchases of several examples, ``sizes`` cells of each. A refused call changes nothing."""
+        sizes = np.asarray(sizes, np.int64)
+        attributes = np.asarray(attributes, np.int64)
+        values = np.asarray(values, self._values.dtype)
+        targets = checks.targets(targets, sizes.size)
+        if attributes.shape != values.shape or attributes.shape != (sizes.sum(),) or (sizes < 0).any():
+            raise ValueError(
+                f"there are {values.size} values for {attributes.size} attributes of {sizes.sum()} cells; pass one "
+                "value per attribute."
+            )
+        if attributes.size and not (attributes.min() >= 0 and attributes.max() < self.n_attributes):
+            raise ValueError(f"attributes must lie between 0 and {self.n_attributes - 1}.")
+        if targets.shape[1] != self.n_outputs:
+            raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
+        if np.isinf(values).any():
+            raise ValueError("values hold infinity; pass NaN for a value that could not be had.")
+        chances = np.full(values.shape, np.nan, np.float32) if probabilities is None else probabilities
+        chances = np.broadcast_to(np.asarray(chances, np.float32), values.shape)
+        had = ~np.isnan(values)
+        if not had.all():
+            sizes = np.bincount(np.repeat(np.arange(sizes.size), sizes), weights=had, minlength=sizes.size)
+            attributes, values, chances = attributes[had], values[had], chances[had]
+        self._write(sizes.astype(np.int64), attributes, values, chances, targets)
+
+    def _write(self, sizes, attributes, values, chances, targets) -> None:
+        cells, examples = self._n_cells + values.size, self._n_examples + sizes.size
+        self._attributes = _room(self._attributes, self._n_cells, cells)
+        self._values = _room(self._values, self._n_cells, cells)
+        self._probabilities = _room(self._probabilities, self._n_cells, cells)
+        self._ends = _room(self._ends, self._n_examples, examples)
+        self._targets = _room(self._targets, self._n_examples, examples)
+        self._attributes[self._n_cells : cells] = attributes
+        self._values[self._n_cells : cells] = values
+        self._probabilities[self._n_cells : cells] = chances
+        self._ends[self._n_examples : examples] = self._n_cells + np.cumsum(sizes)
+        self._targets[self._n_examples : examples] = targets
+        self._n_cells, self._n_examples = cells, examples
+
+    # Together and apart ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def merge(cls, shards: Iterable["Cells"]) -> Self:
+        """All purchases of several stores in one, in the order given."""
+        shards = list(shards)
+        if not shards:
+            raise ValueError("there is nothing to merge; pass at least one store.")
+        first = shards[0]
+        merged = cls(first.n_attributes, n_outputs=first.n_outputs, dtype=first.values.dtype)
+        for shard in shards:
+            if (shard.n_attributes, shard.n_outputs) != (first.n_attributes, first.n_outputs):
+                raise ValueError(
+                    f"stores of {first.n_attributes} and {shard.n_attributes} attributes, {first.n_outputs} and "
+                    f"{shard.n_outputs} outputs, do not go together."
+                )
+            sizes = np.diff(shard.starts)
+            merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets)
+        return merged
+
+    def take(self, examples) -> "Cells":
+        """The store of these examples alone, in the order named."""
+        examples = np.arange(self.n_examples)[examples]
+        starts = self.starts
+        sizes = np.diff(starts)[examples]
+        ends = np.cumsum(sizes)
+        at = np.arange(sizes.sum()) + np.repeat(starts[:-1][examples] - ends + sizes, sizes)
+        part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
+        part._write(sizes, self.attributes[at], self.values[at], self.probabilities[at], self.targets[examples])
+        return part
+
+    def in_order(self) -> "Cells":
+        """The same purchases in an order that only their contents decide: where they came from leaves no trace.
+
+        Sums over cells taken in this order are the same to the last bit, however shards were cut and merged.
+        """
+        words = self.values.astype(np.float64).view(np.uint64) ^ (self.attributes.astype(np.uint64) << np.uint64(32))
+        marks = np.concatenate([[np.uint64(0)], np.cumsum(_scramble(words))])  # wraps around, and differences are exact
+        keys = np.diff(marks[self.starts]) ^ _scramble(self.targets.view(np.uint64)).sum(axis=1, dtype=np.uint64)
+        return self.take(np.argsort(keys, kind="stable"))
+
+    # On disk ---------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All of it as arrays."""
+        sizes = np.array([self.n_attributes, self.n_outputs, _FILE_FORMAT])
+        names = ("starts", "attributes", "values", "probabilities", "targets")
+        return {"sizes": sizes} | {name: np.array(getattr(self, name)) for name in names}
+
+    @classmethod
+    def from_state(cls, state) -> Self:
+        """The store that :meth:`state` described."""
+        if "sizes" not in state or int(state["sizes"][2]) != _FILE_FORMAT:
+            raise ValueError(f"this is not a store of cells of format {_FILE_FORMAT}; save it again with Cells.save.")
+        n_attributes, n_outputs, _ = (int(size) for size in state["sizes"])
+        cells = cls(n_attributes, n_outputs=n_outputs, dtype=state["values"].dtype)
+        chances = state["probabilities"]
+        cells.extend(
+            np.diff(state["starts"]), state["attributes"], state["values"], state["targets"], probabilities=chances
+        )
+        return cells
+
+    def save(self, path) -> Path:
+        """Write one file; its name, ending in .npz."""
+        path = Path(path)
+        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        np.savez_compressed(path, **self.state())  # type: ignore[arg-type]  # its other keyword is a flag
+        return path
+
+    @classmethod
+    def load(cls, path) -> Self:
+        """Read what :meth:`save` wrote."""
+        with np.load(path) as stored:
+            return cls.from_state(dict(stored))
+
+
+def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
+    """The array with room for ``needed`` entries, a quarter more than that when it must grow."""
+    if array.shape[0] >= needed:
+        return array
+    grown = np.empty((max(needed, used + used // 4, 16), *array.shape[1:]), array.dtype)
+    grown[:used] = array[:used]
+    return grown
+
+
+def _scramble(words: np.ndarray) -> np.ndarray:
+    """A fixed bijection of 64-bit words that leaves no pattern (the finaliser of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

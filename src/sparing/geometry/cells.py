@@ -1,0 +1,69 @@
+"""What bought cells say of means, spreads and covariances."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.cells import Cells
+from sparing.kernels.pairs import sum_pairs
+
+
+class Described(NamedTuple):
+    """Means and spreads of attributes and targets, from cells."""
+
+    counts: np.ndarray  # looks at each attribute
+    means: np.ndarray
+    variances: np.ndarray  # shrunk to their mean by one imagined look, so that none is zero unless all are
+    target_means: np.ndarray
+    target_variances: np.ndarray
+
+
+class Covariances(NamedTuple):
+    """Moments of pairs: what they are averages of, and over how many examples."""
+
+    attributes: np.ndarray  # (d, d): covariances, zero where a pair was never seen
+    targets: np.ndarray  # (d, n_outputs): covariances with the targets
+    counts: np.ndarray  # (d, d): examples in which both were seen
+
+
+def describe(cells: Cells) -> Described:
+    """Looks, means and variances of every attribute; a value seen by few looks is taken for an ordinary one."""
+    d, attributes = cells.n_attributes, cells.attributes
+    values = cells.values.astype(np.float64, copy=False)
+    counts = np.bincount(attributes, minlength=d)
+    looks = np.maximum(counts, 1)
+    means = np.bincount(attributes, weights=values, minlength=d) / looks
+    squares = np.bincount(attributes, weights=(values - means[attributes]) ** 2, minlength=d)
+    typical = float(squares.sum() / max(counts.sum(), 1))
+    target_means = cells.targets.mean(axis=0)
+    target_variances = np.mean((cells.targets - target_means) ** 2, axis=0)
+    return Described(counts, means, (squares + typical) / (counts + 1.0), target_means, target_variances)
+
+
+def covariances(cells: Cells, seen: Described) -> Covariances:
+    r"""Averages over the examples in which both of a pair were seen.
+
+    :math:`C_{ij}` is the mean of :math:`(x_i - \bar x_i)(x_j - \bar x_j)`, and :math:`c_i` that of
+    :math:`(x_i - \bar x_i)(y - \bar y)`. What is asked never depends on an example's values, so every pair seen is
+    a fair sample of that pair.
+    """
+    d, attributes = cells.n_attributes, cells.attributes
+    distances = cells.values - seen.means[attributes]
+    sums, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
+    sum_pairs(cells.starts, attributes, distances, sums, counts)
+    averages = np.divide(sums, counts, out=sums, where=counts > 0)
+    residuals = (cells.targets - seen.target_means)[cells.examples()]
+    with_targets = [
+        np.bincount(attributes, weights=distances * residuals[:, output], minlength=d)
+        for output in range(cells.n_outputs)
+    ]
+    looks = np.maximum(seen.counts, 1)[:, None]
+    return Covariances(_symmetric(averages), np.column_stack(with_targets) / looks, _symmetric(counts))
+
+
+def _symmetric(upper: np.ndarray) -> np.ndarray:
+    """A full matrix from its upper half."""
+    diagonal = np.diagonal(upper).copy()
+    upper += upper.T
+    np.fill_diagonal(upper, diagonal)
+    return upper

@@ -1,0 +1,67 @@
+"""Choose how to learn by what the bought cells say."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparing import checks
+from sparing.cells import Cells
+from sparing.geometry.cells import Described, describe
+from sparing.learners.batch import BatchLearner, Fitted
+from sparing.learners.choice import Family, consensus, judge, judged
+from sparing.learners.factor import RANKS, covariance_family, factor_family
+from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
+
+WIDEST_FULL = 100  # attributes, up to which a full covariance is tried
+LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried by cross-validation
+
+
+@dataclass(kw_only=True, eq=False)
+class AutoLearner(BatchLearner):
+    """Keeps what it buys and takes the model that predicts best from it, judged by cells held out.
+
+    Candidates are pairwise moments with several ridges, factor models of several ranks and rounds and, for up to
+    100 attributes, a full covariance. Each learns from a part of the examples and is judged by an unbiased estimate of
+    its risk on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those
+    that cannot be told from the winner learn from all examples with it, and their mean is the model.
+    ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is
+    taken as it is. Parameters are those of :class:`BatchLearner`.
+
+    Parameters
+    ----------
+    penalty : {"ridge", "lasso"}
+        "lasso": few weights differ from zero.
+    """
+
+    penalty: str = "ridge"
+
+    def __post_init__(self):
+        checks.one_of("penalty", self.penalty, ("ridge", "lasso"))
+        super().__post_init__()
+
+    def _families(self, cells: Cells) -> list[Family]:
+        families = [pairwise_family(self.penalty)] if self.n_attributes <= WIDEST_TO_TRY else []
+        if len(cells) <= LARGEST_FACTOR:
+            families += [factor_family(min(rank, self.n_attributes), self.penalty) for rank in RANKS]
+        if self.n_attributes <= WIDEST_FULL:
+            families.append(covariance_family(self.penalty))
+        return families
+
+    def _fit(self, cells: Cells) -> Fitted:
+        seen = describe(cells)
+        families = self._families(cells) or [factor_family(RANKS[-1], self.penalty)]
+        if not can_judge(cells):
+            chosen = families[0](cells, seen)[2]
+            setting = f"{chosen.family}: {chosen.setting}"
+            why = "too few examples, or too many attributes, to judge by"
+            return self._model(seen, chosen.weights, {"setting": setting, "families": [chosen.family], "why": why})
+        judgement = judge(cells, families)
+        candidates = [candidate for family in families for candidate in family(cells, seen)]
+        return self._model(seen, consensus(candidates, judgement.as_good()), judged(candidates, judgement))
+
+    def _model(self, seen: Described, weights: np.ndarray, facts: dict[str, Any]) -> Fitted:
+        return Fitted(weights, seen.target_means - seen.means @ weights, facts)
+
+    def _planning_weights(self, seen: Described) -> np.ndarray | None:
+        return PairwiseMoments._planning_weights(self, seen)  # type: ignore[arg-type]

@@ -1,0 +1,280 @@
+"""Learners that keep what they buy: the loop of asking and telling, and the model as a function of the cells."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from math import ceil
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from sparing import checks, designs
+from sparing.cells import Cells
+from sparing.geometry.cells import describe
+from sparing.learners.buying import Buyer, Shop
+from sparing.sources import ArraySource
+from sparing.types import Ledger, Query
+
+LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
+CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
+NONE = np.empty(0)
+
+
+class Fitted(NamedTuple):
+    """A model of the cells: one column of weights an output, and what the learner has to say of it."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    facts: dict[str, Any]
+
+
+@dataclass(kw_only=True, eq=False)
+class BatchLearner:
+    """Buys a few attributes of each example, keeps them, and learns from all of them at once.
+
+    The model is a pure function of the cells bought: the order in which they came, lateness and crashes leave no trace.
+
+    Parameters
+    ----------
+    n_attributes : int
+    budget : int or float
+        Attributes to buy of each example; with ``costs``, money for each example, never exceeded.
+    costs : array of shape (n_attributes,), optional
+        Price of each attribute.
+    groups : sequence of length n_attributes, optional
+        Attributes with equal labels are a panel: bought together, for what they cost together.
+    total_budget : float, optional
+        Money (or attributes) for all examples; when it is spent, nothing more is asked.
+    design : {"adaptive", "uniform"}
+        What to ask: first anything alike, and then by spread, price, present weights and how often it was seen; or
+        anything alike throughout (dear attributes less often). It never depends on values of the example at hand.
+    n_examples : int, optional
+        How many will come, where that is known: the uniform beginning takes no more than a fifth of them.
+    n_outputs : int
+        Targets learnt at once from the same cells.
+    random_state : int
+        Every query is a pure function of this seed, its round and what was told before.
+    """
+
+    n_attributes: int = field(kw_only=False)
+    budget: float
+    costs: np.ndarray | None = None
+    groups: Any = None
+    total_budget: float | None = None
+    design: str = "adaptive"
+    n_examples: int | None = None
+    n_outputs: int = 1
+    random_state: int = 0
+
+    DESIGNS: ClassVar[tuple[str, ...]] = ("adaptive", "uniform")
+
+    def __post_init__(self):
+        checks.whole("n_attributes", self.n_attributes)
+        checks.one_of("design", self.design, self.DESIGNS)
+        if self.n_examples is not None:
+            checks.whole("n_examples", self.n_examples)
+        total = np.inf if self.total_budget is None else checks.positive("total_budget", self.total_budget)
+        self.random_state = checks.seed(self.random_state)
+        shop = Shop(self.n_attributes, self.budget, costs=self.costs, groups=self.groups)
+        self._buyer = Buyer(shop, self.random_state, total)
+        self.bought = Cells(self.n_attributes, n_outputs=checks.whole("n_outputs", self.n_outputs))
+        self.n_rounds = self.cells = 0
+        self._next_plan = self._first_plan()
+        self._fitted: Fitted | None = None
+
+    def _first_plan(self) -> int:
+        """The round at which looks begin to follow what was seen."""
+        if self.design == "uniform":
+            return np.iinfo(np.int64).max
+        enough = ceil(LOOKS_FIRST / max(float(np.median(self._buyer.inclusion)), 1e-9))
+        return enough if self.n_examples is None else max(2, min(enough, self.n_examples // 5))
+
+    # The loop --------------------------------------------------------------------------------------------------------
+
+    def ask(self) -> Query:
+        """What to buy of the next example, the same until it is told; nothing, once the total budget is spent."""
+        return Query(self.n_rounds, self._buyer.ask(self.n_rounds), NONE, NONE, NONE, NONE)
+
+    def tell(self, query: Query, values, y) -> None:
+        """Keep the values of ``query.attributes``, in that order; NaN is one that could not be had, but is paid for.
+
+        A refused call changes nothing.
+        """
+        if query.round != self.n_rounds:
+            raise ValueError(
+                f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
+                "is told once, in the order asked."
+            )
+        if not np.array_equal(query.attributes, self._buyer.ask(self.n_rounds)):
+            raise ValueError("tell() got a query with attributes that were not asked; tell a learner its own queries.")
+        values = np.array(values, dtype=np.float64).reshape(-1)
+        if values.size != query.attributes.size:
+            raise ValueError(
+                f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
+                "pass one value per attribute, in the order of query.attributes."
+            )
+        y = np.array(y, dtype=np.float64).reshape(-1)
+        if y.size != self.n_outputs or not np.isfinite(y).all():
+            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
+        chances = self._buyer.inclusion[query.attributes]
+        self.bought.append(query.attributes, values, y, probabilities=chances)
+        self._buyer.spent += self._buyer.price(query.attributes)
+        self._count(1, query.attributes.size)
+
+    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
+        """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
+
+        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
+        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
+        """
+        if ledger is not None or hasattr(X, "read"):
+            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
+        X = checks.matrix(X, self.n_attributes)
+        y = self._targets(y, X.shape[0])
+        row, chunk = 0, max(1, CHUNK // self._buyer.shop.most)
+        while row < X.shape[0]:
+            last = min(row + chunk, X.shape[0], row + self._next_plan - self.n_rounds)
+            n = self._buyer.buy(X, y, self.n_rounds, row, last, self.bought.extend)
+            self._count(last - row, n)
+            if progress is not None:
+                progress(last - row)
+            row = last
+        return self
+
+    def _run_source(self, source, y, ledger, progress) -> Self:
+        if source.n_attributes != self.n_attributes:
+            raise ValueError(
+                f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
+            )
+        y = self._targets(y, source.n_examples)
+        for example in range(source.n_examples):
+            query = self.ask()
+            if ledger is not None:
+                ledger.book(query.attributes)
+            self.tell(query, source.read(example, query.attributes), y[example])
+            if progress is not None:
+                progress(1)
+        return self
+
+    def _targets(self, y, n_examples: int) -> np.ndarray:
+        y = checks.targets(y, n_examples)
+        if y.shape[1] != self.n_outputs:
+            raise ValueError(f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output.")
+        return y
+
+    def _count(self, rounds: int, cells: int) -> None:
+        """Move on, and plan anew where it is time: whenever as many examples again have come."""
+        self.n_rounds += rounds
+        self.cells += cells
+        self._fitted = None
+        if self.n_rounds == self._next_plan:
+            self._replan()
+            self._next_plan *= 2
+
+    def _replan(self) -> None:
+        """Let the next looks follow what was seen."""
+        seen, shop = describe(self.bought), self._buyer.shop
+        weights = self._planning_weights(seen)
+        used = np.zeros(self.n_attributes) if weights is None else np.square(weights).sum(axis=1) * seen.variances
+        variances = shop.total(seen.variances)
+        share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
+        looks = shop.total(seen.counts) / np.diff(shop.starts)
+        self._buyer.plan(designs.adaptive(variances, share, prices=shop.prices, looks=looks))
+
+    def _planning_weights(self, seen) -> np.ndarray | None:
+        """Weights by which the next looks go; by default those of the model itself."""
+        return self.fitted.weights
+
+    # The model -------------------------------------------------------------------------------------------------------
+
+    def _fit(self, cells: Cells) -> Fitted:
+        """The model of these cells, which hold one at least."""
+        raise NotImplementedError
+
+    def fit_cells(self, cells: Cells) -> Self:
+        """Learn from cells that were bought elsewhere, in place of one's own."""
+        if (cells.n_attributes, cells.n_outputs) != (self.n_attributes, self.n_outputs):
+            raise ValueError(
+                f"the cells are of {cells.n_attributes} attributes and {cells.n_outputs} outputs; this learner was "
+                f"made for {self.n_attributes} and {self.n_outputs}."
+            )
+        self.bought, self._fitted = cells, None
+        self.n_rounds, self.cells = cells.n_examples, len(cells)
+        return self
+
+    @property
+    def fitted(self) -> Fitted:
+        """The model, found when it is first asked for after something was told."""
+        if self._fitted is None:
+            nothing = Fitted(np.zeros((self.n_attributes, self.n_outputs)), np.zeros(self.n_outputs), {})
+            if self.bought.n_examples and not len(self.bought):
+                nothing = nothing._replace(intercept=self.bought.targets.mean(axis=0))
+            self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else nothing
+        return self._fitted
+
+    @property
+    def coef(self) -> np.ndarray:
+        """The weights: (d,), or (n_outputs, d) for several outputs."""
+        weights = self.fitted.weights
+        return weights[:, 0].copy() if self.n_outputs == 1 else np.ascontiguousarray(weights.T)
+
+    @property
+    def intercept(self) -> float | np.ndarray:
+        """What is predicted where all attributes are zero."""
+        intercept = self.fitted.intercept
+        return float(intercept[0]) if self.n_outputs == 1 else intercept.copy()
+
+    @property
+    def spent(self) -> float:
+        """What the purchases cost, at one a value where there are no prices."""
+        return self._buyer.spent
+
+    @property
+    def draws(self) -> int:
+        """Purchases asked for; none is drawn twice."""
+        return self.cells
+
+    # Together, and saved ---------------------------------------------------------------------------------------------
+
+    def merge(self, others: Iterable["BatchLearner"]) -> Self:
+        """A learner with the cells of this one and of others; the same, whatever the order."""
+        everyone: list[BatchLearner] = [self, *others]
+        merged = type(self)(**self._settings())
+        merged.fit_cells(Cells.merge(learner.bought for learner in everyone))
+        merged.cells = sum(learner.cells for learner in everyone)
+        merged._buyer.spent = sum(learner.spent for learner in everyone)
+        merged._next_plan = self._next_plan
+        while merged._next_plan <= merged.n_rounds:
+            merged._next_plan *= 2
+        merged._buyer.plan(self._buyer.shares)
+        return merged
+
+    def _settings(self) -> dict[str, Any]:
+        return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
+        saved = {"algorithm": np.asarray(type(self).__name__)}
+        settings = {name: value for name, value in self._settings().items() if value is not None}
+        saved |= {f"setting.{name}": np.asarray(value) for name, value in settings.items()}
+        saved |= {f"cells.{name}": array for name, array in self.bought.state().items()}
+        saved["shares"] = self._buyer.shares.copy()
+        saved["counts"] = np.array([self.n_rounds, self.cells, self._next_plan])
+        saved["spent"] = np.asarray(self.spent)
+        return saved
+
+    @classmethod
+    def from_state(cls, state) -> Self:
+        """The learner that was saved: it goes on as if it had never been interrupted."""
+        name = str(state["algorithm"])
+        if name != cls.__name__:
+            raise ValueError(f"the state is that of {name}; restore it with {name}.from_state().")
+
+        def group(prefix):
+            return {key.removeprefix(prefix): state[key] for key in state if key.startswith(prefix)}
+
+        learner = cls(**{key: value if value.ndim else value.item() for key, value in group("setting.").items()})
+        learner.bought = Cells.from_state(group("cells."))
+        learner.n_rounds, learner.cells, learner._next_plan = (int(count) for count in state["counts"])
+        learner._buyer.plan(state["shares"])
+        learner._buyer.spent = float(state["spent"])
+        return learner

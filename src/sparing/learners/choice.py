@@ -1,0 +1,123 @@
+"""Choose between models by cells that they did not learn from."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparing.cells import Cells
+from sparing.geometry.cells import Described, describe
+from sparing.kernels.pairs import predict_products
+
+FOLDS = 4
+MANY = 100_000  # cells, above which one fold of three says enough
+
+
+class Candidate(NamedTuple):
+    """A model of centred attributes and targets: one column of weights an output."""
+
+    family: str
+    setting: str
+    weights: np.ndarray
+
+
+Family = Callable[[Cells, Described], list[Candidate]]  # the same settings in the same order, whatever the cells
+
+
+class Judgement(NamedTuple):
+    """Losses of every candidate on every example, estimated, as parts of the targets' variance."""
+
+    losses: np.ndarray
+
+    @property
+    def risks(self) -> np.ndarray:
+        """Estimated risks."""
+        return self.losses.mean(axis=1)
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Their standard errors."""
+        return self.losses.std(axis=1) / np.sqrt(self.losses.shape[1])
+
+    @property
+    def best(self) -> int:
+        """The least risk plus two standard errors: a model whose risk is uncertain is passed over."""
+        return int(np.argmin(self.risks + 2.0 * self.errors))
+
+    def as_good(self) -> np.ndarray:
+        """Which candidates cannot be told from the best one: their paired difference is within two standard errors."""
+        difference = self.losses - self.losses[self.best]
+        error = difference.std(axis=1) / np.sqrt(difference.shape[1])
+        return np.flatnonzero(difference.mean(axis=1) <= 2.0 * error)
+
+
+def consensus(candidates: Sequence[Candidate], chosen: np.ndarray) -> np.ndarray:
+    """The mean of the chosen weights, every family alike.
+
+    Risk is convex, so that of a mean is at most the mean of risks; and different models err in different ways.
+    """
+    families = sorted({candidates[c].family for c in chosen})
+    means = [np.mean([candidates[c].weights for c in chosen if candidates[c].family == f], axis=0) for f in families]
+    return np.mean(means, axis=0)
+
+
+def estimated_losses(cells: Cells, seen: Described, weights: np.ndarray) -> np.ndarray:
+    r"""For each example an estimate of its squared error under whole-row weights, summed over outputs.
+
+    Unbiased, for cells that the weights were not learnt from: :math:`\widehat{\langle w, x\rangle^2} -
+    2 y \widehat{\langle w, x\rangle} + y^2`, each term weighed by the chance that its cells had of being seen. Where
+    the chance is not known, how often an attribute was seen stands for it.
+    """
+    starts, attributes = cells.starts, cells.attributes
+    often = np.bincount(attributes, minlength=cells.n_attributes) / max(cells.n_examples, 1)
+    chances = np.where(np.isnan(cells.probabilities), often[attributes], cells.probabilities.astype(np.float64))
+    distances = cells.values - seen.means[attributes]
+    sizes = np.diff(starts)
+    expected = np.concatenate([[0.0], np.cumsum(chances)])
+    alone = np.diff(expected[starts])  # estimates the sum of squared chances over all attributes
+    pair_share = sizes * (sizes - 1.0) / np.maximum(sizes.astype(float) ** 2 - alone, 1e-9)
+    residuals = cells.targets - seen.target_means
+    losses, estimates = np.zeros(cells.n_examples), np.empty((cells.n_examples, 2))
+    for output in range(cells.n_outputs):
+        column = np.ascontiguousarray(weights[:, output])
+        predict_products(starts, attributes, distances, column, chances, pair_share, estimates)
+        y = residuals[:, output]
+        losses += estimates[:, 1] - 2.0 * y * estimates[:, 0] + y * y
+    return losses
+
+
+def judge(cells: Cells, families: Sequence[Family]) -> Judgement:
+    """Cross-validate all candidates of all families. Cells are to come in :meth:`~sparing.cells.Cells.in_order`."""
+    folds, tried = (FOLDS, FOLDS) if len(cells) <= MANY else (3, 1)
+    fold = np.arange(cells.n_examples) % folds
+    losses = []
+    for held_out in range(tried):
+        learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
+        seen = describe(learnt)
+        candidates = [candidate for family in families for candidate in family(learnt, seen)]
+        losses.append([estimated_losses(judged, seen, candidate.weights) for candidate in candidates])
+    all_losses = np.concatenate(losses, axis=1)
+    scale = max(float(cells.targets.var(axis=0).sum()), np.finfo(float).tiny)
+    return Judgement(all_losses / scale)
+
+
+def judged(candidates: Sequence[Candidate], judgement: Judgement) -> dict[str, Any]:
+    """What was chosen, out of what, and why."""
+    chosen = judgement.as_good().tolist()
+    best = candidates[judgement.best]
+    risk, error = float(judgement.risks[judgement.best]), float(judgement.errors[judgement.best])
+    families = sorted({candidates[c].family for c in chosen})
+    return {
+        "setting": f"{best.family}: {best.setting}",
+        "risk": risk,
+        "risk_error": error,
+        "families": families,
+        "why": f"of {len(candidates)} candidates {best.family} ({best.setting}) had the least estimated risk plus two "
+        f"standard errors, {risk:.3g} ± {error:.2g} of the targets' variance; the mean of the {len(chosen)} that "
+        f"cannot be told from it is taken ({', '.join(families)})",
+        "candidates": [
+            {"family": candidate.family, "setting": candidate.setting, "risk": float(r), "risk_error": float(e),
+             "used": c in chosen}
+            for c, (candidate, r, e) in enumerate(zip(candidates, judgement.risks, judgement.errors, strict=True))
+        ],
+    }  # fmt: skip
