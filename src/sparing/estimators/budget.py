@@ -16,6 +16,7 @@ from sparing.estimators.online import OnlineFit
 from sparing.estimators.pilot import TEN_LOOKS
 
 LEARNERS = ("auto", "online", "pairwise", "factor")
+WIDE = "such wide data"
 ONLINE_ONLY = {"radius": "auto", "step_size": "auto", "second_moments": None, "scale": "auto", "pilot": None}
 
 
@@ -57,12 +58,10 @@ class BudgetEstimator(BaseEstimator):
         batch_only += ["design='adaptive'"] if self.design == "adaptive" else []
         if self.learner == "online" or (self.learner == "auto" and (given or self._online_by_default())):
             if batch_only:
-                cause = "learner='online'" if self.learner == "online" else given[0] if given else "such wide data"
+                cause = "learner='online'" if self.learner == "online" else (given or [WIDE])[0]
                 raise ValueError(f"{batch_only[0]} is for learners that keep what they buy, and {cause} is for those "
                                  "that do not; leave one of them out.")  # fmt: skip
-            asked = (
-                "it was asked for" if self.learner == "online" else f"{(given or ['such wide data'])[0]} asks for it"
-            )
+            asked = "it was asked for" if self.learner == "online" else f"{(given or [WIDE])[0]} asks for it"
             return "online", asked
         if given:
             raise ValueError(
@@ -118,7 +117,6 @@ class BudgetEstimator(BaseEstimator):
         self._fit.learn(X, y)
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
-        self._model = None
         self.learner_ = self._fit.learner
         self.n_iter_ = self._fit.n_rounds
         self.cells_ = self._fit.cells
@@ -131,9 +129,7 @@ class BudgetEstimator(BaseEstimator):
         """Coefficients and intercept, found when they are first asked for: a batch learner solves for them then."""
         if not hasattr(self, "_fit"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit first.")
-        if self._model is None:
-            self._model = self._model_shape(*self._fit.model())
-        return self._model
+        return self._model_shape(*self._fit.model())
 
     @property
     def coef_(self):
@@ -158,9 +154,9 @@ class BudgetEstimator(BaseEstimator):
             message = f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples."
         elif self._fit.design != "moments" and looks < TEN_LOOKS:
             message = (
-                f"{n_examples} examples at a budget of {self.budget:g} give each of the {self.n_features_in_} attributes "
-                f"about {looks:.2g} looks; expect little from fewer than {TEN_LOOKS}. Pass more examples or a larger "
-                "budget."
+                f"{n_examples} examples at a budget of {self.budget:g} give each of the {self.n_features_in_} "
+                f"attributes about {looks:.2g} looks; expect little from fewer than {TEN_LOOKS}. Pass more examples or "
+                "a larger budget."
             )
         else:
             return
@@ -219,12 +215,13 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     costs : array of shape (n_features,), optional
         Price of each attribute.
     radius : float or "auto"
-        Online learners: B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that is given, else by the spread of targets
-        and attributes in the pilot.
+        Online learners: B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that
+        is given, else by the spread of targets and attributes in the pilot.
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
         Online learners: see :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
     second_moments : array of shape (n_features,), optional
-        Online learners: E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their means, which is their variance.
+        Online learners: E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their
+        means, which is their variance.
     fit_intercept : bool
         Learn about means, with means of the values bought; without it an online learner learns.
     alpha : float or "auto"
@@ -237,7 +234,8 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     random_state : int, RandomState or None
         The seed of all looks.
     scale : "auto", None or array of shape (n_features,)
-        Online learners: what attributes are divided by: the largest distance from the mean that the pilot saw, nothing, or these.
+        Online learners: what attributes are divided by: the largest distance from the mean that the pilot
+        saw, nothing, or these.
     pilot : int, optional
         Online learners: examples of the pilot, where one is needed; a tenth of all unless given.
     n_examples : int, optional

@@ -89,8 +89,8 @@ class OnlineFit:
         looks = int(self.money / float(shares @ self.costs))
         if looks < 2:
             raise ValueError(
-                f"budget is {self.money:g} an example, and attributes cost {float(shares @ self.costs):g} on average: an "
-                "online learner needs two looks. Raise the budget."
+                f"budget is {self.money:g} an example, and attributes cost {float(shares @ self.costs):g} on average: "
+                "an online learner needs two looks. Raise the budget."
             )
         return min(looks, self.n_attributes)
 

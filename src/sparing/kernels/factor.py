@@ -33,6 +33,7 @@ class Room(NamedTuple):
     values: np.ndarray  # (most + m,)
     z: np.ndarray  # (r,)
     second: np.ndarray  # (r * r,)
+    spare: np.ndarray  # (r,)
 
 
 @part
@@ -96,25 +97,75 @@ def _expect(room, n, r):
                 room.second[k * r + j] -= c * room.loadings[a, j]
 
 
+@part
+def _expect_many(factors, room, n, r):
+    r"""The same for more cells than factors: :math:`E[z z^T] = M^{-1} + E[z] E[z]^T`.
+
+    :math:`M = I + L^T \Psi^{-1} L` is summed, and inverted, in the room of the second moments.
+    """
+    second, z = room.second, room.z
+    for k in range(r * r):
+        second[k] = 0.0
+    for k in range(r):
+        z[k], second[k * r + k] = 0.0, 1.0
+    for a in range(n):
+        precision = 1.0 / factors.noise[room.index[a]]
+        for k in range(r):
+            c = precision * room.loadings[a, k]
+            z[k] += c * room.values[a]
+            for j in range(r):
+                second[k * r + j] += c * room.loadings[a, j]
+    _invert(second, r, room.spare)
+    for k in range(r):
+        s = 0.0
+        for j in range(r):
+            s += second[k * r + j] * z[j]
+        room.spare[k] = s
+    for k in range(r):
+        z[k] = room.spare[k]
+    for k in range(r):
+        for j in range(r):
+            second[k * r + j] += z[k] * z[j]
+
+
+@part
+def _invert(matrix, r, row):
+    """Replace a positive definite matrix, row-major in one array, by its inverse (Gauss and Jordan, no pivots)."""
+    for k in range(r):
+        pivot = 1.0 / matrix[k * r + k]
+        for j in range(r):
+            row[j] = matrix[k * r + j] * pivot
+        row[k] = pivot
+        for i in range(r):
+            if i != k:
+                c = matrix[i * r + k]
+                for j in range(r):
+                    matrix[i * r + j] -= c * row[j]
+                matrix[i * r + k] = -c * pivot
+        for j in range(r):
+            matrix[k * r + j] = row[j]
+
+
 @entry(any_order=True)
 def expect_rows(factors, starts, attributes, values, targets, first, last, room, sums):
-    """Add the expectations of the examples from first to last to ``sums``; returns their log-likelihood."""
-    r, likelihood = factors.loadings.shape[1], 0.0
+    """Add the expectations of the examples from first to last to ``sums``."""
+    r = factors.loadings.shape[1]
     for example in range(first, last):
         begin, end = starts[example], starts[example + 1]
         n = _load(factors, room, attributes, values, targets, example, begin, end)
         for a in range(n):  # the values themselves are needed after they are whitened
             room.gram[a, n] = room.values[a]
-        _whiten(factors, room, n)
-        _expect(room, n, r)
+        if n > r:
+            _expect_many(factors, room, n, r)
+        else:
+            _whiten(factors, room, n)
+            _expect(room, n, r)
         for a in range(n):
-            likelihood -= 0.5 * room.values[a] ** 2 + log(room.gram[a, a]) + HALF_LOG_TAU
             index, x = room.index[a], room.gram[a, n]
             for k in range(r):
                 sums.products[index, k] += x * room.z[k]
             for k in range(r * r):
                 sums.seconds[index, k] += room.second[k]
-    return likelihood
 
 
 @entry(any_order=True)
@@ -139,6 +190,7 @@ def new_room(most: int, n_targets: int, rank: int) -> Room:
         values=np.empty(n),
         z=np.empty(rank),
         second=np.empty(rank * rank),
+        spare=np.empty(rank),
     )
 
 

@@ -78,8 +78,8 @@ def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> k
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
 
 
-def one_round(data: Standard, factors: kernel.Factors) -> tuple[kernel.Factors, float]:
-    r"""One round of EM with parameter expansion, and the log-likelihood before it.
+def one_round(data: Standard, factors: kernel.Factors) -> kernel.Factors:
+    r"""One round of EM with parameter expansion.
 
     Each attribute's loadings are a regression on the expected factors: :math:`L_i = (A_i + \kappa I)^{-1} b_i` with
     :math:`A_i = \sum E[z z^T]`, :math:`b_i = \sum x_i E[z]` over the examples that saw it. Expanding the factors'
@@ -90,16 +90,17 @@ def one_round(data: Standard, factors: kernel.Factors) -> tuple[kernel.Factors, 
     def expect(first, last):
         sums, room = kernel.new_sums(size, rank), kernel.new_room(data.most, data.n_outputs, rank)
         parts = (data.starts, data.attributes, data.values, data.targets, first, last, room, sums)
-        return sums, kernel.expect_rows(factors, *parts)
+        kernel.expect_rows(factors, *parts)
+        return sums
 
     done = data.in_parts(expect)
-    seconds = sum(sums.seconds for sums, _ in done).reshape(size, rank, rank)
-    products = sum(sums.products for sums, _ in done)
+    seconds = sum(sums.seconds for sums in done).reshape(size, rank, rank)
+    products = sum(sums.products for sums in done)
     spread = seconds[-1] / data.counts[-1]  # a target is seen in every example
     loadings = np.linalg.solve(seconds + PRIOR * np.eye(rank), products[:, :, None])[:, :, 0]
     explained = np.sum(loadings * products, axis=1)
     noise = np.maximum((data.squares - explained + 1.0) / (data.counts + 2.0), LEAST_NOISE)
-    return kernel.Factors(loadings @ np.linalg.cholesky(spread), noise), sum(likelihood for _, likelihood in done)
+    return kernel.Factors(loadings @ np.linalg.cholesky(spread), noise)
 
 
 def factor_weights(data: Standard, factors: kernel.Factors) -> np.ndarray:
@@ -115,7 +116,7 @@ def factor_rounds(cells: Cells, seen: Described, rank: int) -> Iterator[tuple[St
     data = Standard(cells, seen)
     factors = first_factors(cells, seen, data, rank)
     while True:
-        factors, _ = one_round(data, factors)
+        factors = one_round(data, factors)
         yield data, factors
 
 
