@@ -30,7 +30,7 @@ def _numbers(x, name: str = "x") -> np.ndarray:
 def _check_length(n: int, what: str) -> int:
     if n < 1 or n & (n - 1):
         raise ValueError(
-            f"{what} is {n}, which is not a power of two; pad with zeros to {power_of_two(n)}, or use srht(), which does."
+            f"{what} is {n}, not a power of two; pad with zeros to {power_of_two(n)}, or use srht(), which does."
         )
     return n
 
@@ -39,7 +39,7 @@ def _check_indices(name: str, indices, n: int) -> np.ndarray:
     found = np.asarray(indices)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a vector of whole numbers; got {found.dtype} of shape {found.shape}.")
-    if found.size and not (0 <= found.min() and found.max() < n):
+    if found.size and not (found.min() >= 0 and found.max() < n):
         raise IndexError(f"{name} must lie between 0 and {n - 1}; got {found.min()} to {found.max()}.")
     return found.astype(np.int64)
 
@@ -132,8 +132,8 @@ def _scatter(x, indices, values) -> None:
 def hadamard_rows(x, rows, *, orthonormal: bool = True) -> np.ndarray:
     r"""Only the wanted entries of :math:`H x`: :math:`O(n \log k)` for k of them.
 
-    The transpose of :func:`hadamard_sparse`: first :math:`\log_2 k'` levels over stretches of :math:`n/k'` numbers, then
-    every wanted entry is a sum, with signs, over one stretch.
+    The transpose of :func:`hadamard_sparse`: first :math:`\log_2 k'` levels over stretches of :math:`n/k'` numbers,
+    then every wanted entry is a sum, with signs, over one stretch.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ class CompressedState(NamedTuple):
     r"""What CompAdaGrad has learnt.
 
     Vectors are continued by zeros to a power of two, n', on which ``sketch`` :math:`\Pi` (k by n') has orthonormal
-    rows. ``root`` holds :math:`\Pi G_t \Pi^T`; ``squares`` the diagonal of :math:`P^\perp G_t P^\perp`, None in RadaGrad;
-    ``hidden`` the n' - n further parameters, which no gradient sees but which the step moves.
+    rows. ``root`` holds :math:`\Pi G_t \Pi^T`; ``squares`` the diagonal of :math:`P^\perp G_t P^\perp`, None in
+    RadaGrad; ``hidden`` the n' - n further parameters, which no gradient sees but which the step moves.
     """
 
     sketch: SRHT
@@ -45,8 +45,8 @@ def comp_adagrad(
               D_t = \mathrm{diag}(P^\perp G_t P^\perp)^{1/2} + \delta I,
 
     with :math:`G_t = \sum_{s \le t} g_s g_s^T`, the orthonormal sketch :math:`\Pi = R H \Sigma` of
-    :func:`sparing.sketches.srht` and :math:`P^\perp = I - \Pi^T \Pi`: equation (5) with the unscaled sketch of Theorem 3.
-    (The scaled one is the same method with :math:`\eta`, :math:`\tau` times :math:`(n/k)^{3/2}` and :math:`\delta`
+    :func:`sparing.sketches.srht` and :math:`P^\perp = I - \Pi^T \Pi`: equation (5) with the unscaled sketch of Theorem
+    3. (The scaled one is the same method with :math:`\eta`, :math:`\tau` times :math:`(n/k)^{3/2}` and :math:`\delta`
     inside times n/k; with :math:`\tau = 1` it hardly learns from the sketch.)
 
     A step with :math:`h = \eta (g + \lambda x_t)`, :math:`B = (\tau D_t + \eta\lambda)^{-1}` is
