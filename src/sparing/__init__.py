@@ -28,8 +28,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sparing import datasets, designs, estimators, geometry, learners, optim, sketches, sources, theory
-    from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
-    from sparing.estimators import OnlineClassifier, OnlineRegressor
+    from sparing.estimators import (
+        BudgetClassifier,
+        BudgetLasso,
+        BudgetRidge,
+        BudgetSVR,
+        OnlineClassifier,
+        OnlineRegressor,
+    )
 
 
 def __getattr__(name: str):
