@@ -105,7 +105,7 @@ def test_closures_and_tensors_without_gradient():
         value.backward()
         return value
 
-    values = [float(optimizer.step(closure)) for _ in range(40)]
+    values = [optimizer.step(closure).item() for _ in range(40)]
     assert values[-1] < 0.01 * values[0]
     assert tensors[1].grad is None
 
@@ -138,26 +138,29 @@ def test_sparse_gradients_and_bad_options_are_refused():
             CompAdaGrad(parameters(), **options)
 
 
-@pytest.mark.parametrize("whole_model", [False, True])
-def test_a_small_network_learns_digits_at_least_as_well_as_adagrad(whole_model):
-    """Mean loss of the last ten of 150 steps, both at the best of three step sizes; no margin is needed."""
+def train_on_digits(make, seed, steps=150):
+    """A small network on small digits; the mean loss of the last ten steps."""
     X, y = load_digits(return_X_y=True)
     X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)
+    torch.manual_seed(seed)
+    network = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.Tanh(), torch.nn.Linear(16, 10))
+    optimizer, losses = make(network.parameters()), []
+    for step in range(steps):
+        rows = (torch.arange(64) + 64 * step) % len(X)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(network(X[rows]), y[rows])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return np.mean(losses[-10:])
 
-    def train(make):
-        torch.manual_seed(0)
-        network = torch.nn.Sequential(torch.nn.Linear(64, 16), torch.nn.Tanh(), torch.nn.Linear(16, 10))
-        optimizer, losses = make(network.parameters()), []
-        for step in range(150):
-            rows = torch.arange(64) + 64 * step
-            optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(network(X[rows % len(X)]), y[rows % len(X)])
-            loss.backward()
-            optimizer.step()
-            losses.append(float(loss.detach()))
-        return np.mean(losses[-10:])
 
-    steps = (0.03, 0.1, 0.3)
-    ours = min(train(lambda p, lr=lr: CompAdaGrad(p, lr=lr, k=32, whole_model=whole_model)) for lr in steps)
-    theirs = min(train(lambda p, lr=lr: torch.optim.Adagrad(p, lr=lr)) for lr in steps)
-    assert ours <= theirs
+def test_a_small_network_learns_digits_at_least_as_well_as_with_adagrad():
+    """Mean over three starts, each optimiser at the better of two step sizes (of five tried, these were best)."""
+
+    def best(make):
+        return min(np.mean([train_on_digits(lambda p, lr=lr: make(p, lr), s) for s in range(3)]) for lr in (0.1, 0.2))
+
+    theirs = best(lambda p, lr: torch.optim.Adagrad(p, lr=lr))
+    assert best(lambda p, lr: CompAdaGrad(p, lr=lr, k=16, whole_model=True)) <= theirs
+    assert best(lambda p, lr: CompAdaGrad(p, lr=lr, k=16)) <= theirs

@@ -1,6 +1,6 @@
 """Online linear models with the AdaGrad family: one pass, one gradient a round."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -21,6 +21,8 @@ class OnlineLinear(BaseEstimator):
     """What the regressor and the classifier share: options, the loop over rounds, and what a fit leaves behind."""
 
     _losses: ClassVar[tuple[str, ...]]
+    coef_: Any
+    intercept_: Any
 
     def __init__(
         self,
@@ -85,7 +87,11 @@ class OnlineLinear(BaseEstimator):
         if reset:
             self._runs: list[Run] = [begin(n_weights, optimizer) for _ in range(targets.shape[1])]
             self._n_seen, self._n_wrong = 0, 0
-        options = {"loss": LOSSES[self.loss], "optimizer": optimizer, "intercept": bool(self.fit_intercept)}
+        options: dict[str, Any] = {
+            "loss": LOSSES[self.loss],
+            "optimizer": optimizer,
+            "intercept": bool(self.fit_intercept),
+        }
         for first in [*range(0, X.shape[0], size)] * n_passes:
             rows, wanted = X[first : first + size], targets[first : first + size]
             scores = [run.learn(rows, wanted[:, i], **options) for i, run in enumerate(self._runs)]

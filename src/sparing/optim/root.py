@@ -65,7 +65,7 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     .. math:: f(\Lambda + Z^T Z) v = f(\Lambda) v - \sum_j w_j E_j Z^T (I + Z E_j Z^T)^{-1} Z E_j v, \quad
               E_j = (\Lambda + (\delta + s_j^2) I)^{-1},
 
-    where the nodes :math:`s_j` and weights :math:`w_j` are those of :func:`_nodes`. About thirty of them give eleven
+    where the nodes :math:`s_j` and weights :math:`w_j` are those of :func:`nodes`. About thirty of them give eleven
     digits, so the root is exact at every round however rarely it is decomposed.
     """
     turned = root.basis.T @ v
@@ -73,7 +73,7 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     if len(root.recent):
         recent = root.recent
         largest = root.values[-1] + np.sum(recent**2)
-        s, w = _nodes(delta, delta + largest, shift)
+        s, w = nodes(delta, delta + largest, shift)
         scaled = recent / (root.values + delta + s[:, None] ** 2)[:, None, :]
         small = np.eye(len(recent)) + scaled @ recent.T
         parts = np.linalg.solve(small, (scaled @ turned)[..., None])[..., 0]
@@ -81,7 +81,7 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     return root.basis @ answer
 
 
-def _nodes(smallest: float, largest: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
+def nodes(smallest: float, largest: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
     r"""Nodes and weights with :math:`1/(\sqrt y + \lambda) = \sum_j w_j / (y + s_j^2)` for y between the two numbers.
 
     :math:`\frac{1}{\sqrt y + \lambda} = \frac{2}{\pi} \int_0^\infty \frac{s^2}{s^2 + \lambda^2} \frac{ds}{y + s^2}`,

@@ -8,14 +8,14 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('CompAdaGrad for torch needs PyTorch; run: pip install "sparing[torch]"') from error
 
 from sparing import checks
-from sparing.optim.root import NEW_DIRECTION, _nodes
+from sparing.optim.root import NEW_DIRECTION, nodes
 from sparing.sketches import power_of_two, srht
 
 EXACT = ("rows", "moments", "basis", "values", "recent")  # kept as they are, whatever precision parameters have
 
 
 class CompAdaGrad(torch.optim.Optimizer):
-    r"""CompAdaGrad (Mehta et al. 2016) as a ``torch.optim.Optimizer``; the method is :func:`sparing.optim.comp_adagrad`.
+    r"""CompAdaGrad (Mehta et al. 2016) for torch; the method is :func:`sparing.optim.comp_adagrad`.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def _solve(state, v, delta, shift):
     answer = turned / ((values + delta).sqrt() + shift)
     if len(recent):
         largest = float(values[-1] + (recent**2).sum())
-        s, w = (torch.as_tensor(part, device=v.device) for part in _nodes(delta, delta + largest, shift))
+        s, w = (torch.as_tensor(part, device=v.device) for part in nodes(delta, delta + largest, shift))
         scaled = recent / (values + delta + s[:, None] ** 2)[:, None, :]
         small = torch.eye(len(recent), dtype=v.dtype, device=v.device) + scaled @ recent.T
         parts = torch.linalg.solve(small, scaled @ turned)

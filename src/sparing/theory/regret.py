@@ -23,7 +23,8 @@ def regret_bound(
     Theorem 1 (diagonal). The theorems stand for :math:`\tau = 1`; a stiffer complement moves :math:`\tau` times as
     reluctantly. With :math:`\delta` *inside* the root, as here, the proof goes through with :math:`\sqrt\delta R^2`:
     all but the first eigenvalue of :math:`(M_1 + \delta I)^{1/2}` are :math:`\sqrt\delta`, and
-    :math:`\mathrm{tr}(M_T + \delta I)^{1/2} \le \mathrm{tr}\, M_T^{1/2} + k \sqrt\delta`. A penalty counts as part of the loss if it is zero at the start.
+    :math:`\mathrm{tr}(M_T + \delta I)^{1/2} \le \mathrm{tr}\, M_T^{1/2} + k \sqrt\delta`. A penalty
+    counts as part of the loss if it is zero at the start.
 
     Parameters
     ----------
