@@ -1,0 +1,62 @@
+"""The paper's claims on its own data, as far as they reproduce; and those of Theorem 3 on games of our own."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from sparing import OnlineClassifier
+from sparing.experiments.compadagrad import gaussian_features, mnist_four_nine, reuters
+from sparing.optim.losses import LOSSES
+
+
+def test_features_are_gaussian_kernels():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 5)), np.repeat([-1, 1], 15)
+    train, test = gaussian_features(X, y, X[:4], n_prototypes=6, width=0.5, rng=rng)
+    assert train.shape == (30, 6)
+    np.testing.assert_array_equal(train[:4], test)
+    assert (train == 1.0).sum() == 6  # each prototype meets itself
+    assert train.min() > 0
+
+
+@pytest.mark.data
+def test_mnist_online_error_falls_with_k_and_is_least_for_the_full_matrix():
+    """2,000 examples, two draws. Gaps there are several points, ten times those between neighbouring draws."""
+    methods = {
+        "diagonal": {"optimizer": "diagonal", "delta": 1e-6},
+        "256": {"k": 256, "delta": 1e-3, "tau": 3.2},
+        "full": {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
+    }
+    draws = [mnist_four_nine(methods, seed=seed, n_examples=2000) for seed in (1, 2)]
+    diagonal, some, full = (np.mean([draw[name].online_error for draw in draws]) for name in methods)
+    assert full < some < diagonal - 0.01
+    assert all(draw["full"].averaged_error < draw["diagonal"].averaged_error for draw in draws)
+
+
+@pytest.mark.data
+def test_reuters_is_no_better_with_a_sketch():
+    """As in the paper: sparse text has no few directions to find. Errors agree within half a point."""
+    methods = {"diagonal": {"optimizer": "diagonal", "step_size": 0.3}, "16": {"k": 16, "step_size": 0.3}}
+    found = reuters(methods, seed=1)
+    assert found["diagonal"].averaged_error < 0.07
+    assert abs(found["16"].averaged_error - found["diagonal"].averaged_error) < 0.005
+
+
+def test_on_correlated_rows_regret_lies_between_diagonal_and_full():
+    """Four directions shared by 64 coordinates; logistic games with a faint ridge, mean regret of four of them."""
+    value = LOSSES["logistic"].value
+
+    def regret(options, seed):
+        rng = np.random.default_rng(seed)
+        X = 0.05 * rng.standard_normal((800, 64)) + rng.standard_normal((800, 4)) @ rng.standard_normal((4, 64))
+        X /= np.linalg.norm(X, axis=1).mean()
+        y = np.where(rng.random(800) < 1 / (1 + np.exp(-4 * X @ rng.standard_normal(64))), 1, -1)
+        model = OnlineClassifier(fit_intercept=False, random_state=seed, **options).fit(X, y)
+        least = optimize.minimize(lambda w: value(X @ w, y).sum() + 0.1 * w @ w, np.zeros(64)).fun
+        return model.online_loss_ * 800 - least
+
+    diagonal, compressed, full = (
+        np.mean([regret(options, seed) for seed in range(4)])
+        for options in ({"optimizer": "diagonal"}, {"k": 16}, {"optimizer": "full"})
+    )
+    assert full < compressed < diagonal
