@@ -1,6 +1,7 @@
 """scikit-learn estimators."""
 
-from sparing.estimators.adaptive import OnlineClassifier, OnlineRegressor
+from sparing.estimators.adaptive import OnlineRegressor
+from sparing.estimators.adaptive_classifier import OnlineClassifier
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.classifier import BudgetClassifier
 from sparing.estimators.svr import BudgetSVR
