@@ -61,6 +61,18 @@ def test_it_is_the_numpy_optimiser(k, l2):
         np.testing.assert_allclose(found, x, atol=1e-8)
 
 
+def test_corrections_between_decompositions_are_as_exact():
+    """A sketch larger than those that are always decomposed anew."""
+    found = []
+    for refresh in (1, 16):
+        tensor = torch.nn.Parameter(torch.linspace(0, 2, 100, dtype=torch.float64))
+        optimizer = CompAdaGrad([tensor], lr=0.3, k=40, l2=0.01, refresh=refresh)
+        descend(optimizer, quadratic([tensor]), 70)
+        found.append(tensor.detach())
+    assert len(optimizer.state[tensor]["recent"]) > 1
+    torch.testing.assert_close(*found, atol=1e-7, rtol=0)
+
+
 def test_without_a_sketch_it_is_torchs_adagrad():
     ours, theirs = parameters(), parameters()
     descend(CompAdaGrad(ours, lr=0.1, k=0, delta=1e-6), quadratic(ours), 40)
@@ -138,7 +150,7 @@ def test_sparse_gradients_and_bad_options_are_refused():
             CompAdaGrad(parameters(), **options)
 
 
-def train_on_digits(make, seed, steps=150):
+def train_on_digits(make, seed, steps=120):
     """A small network on small digits; the mean loss of the last ten steps."""
     X, y = load_digits(return_X_y=True)
     X, y = torch.tensor(X / 16, dtype=torch.float32), torch.tensor(y)

@@ -72,7 +72,8 @@ def comp_adagrad(
         Strengths of the composite terms :math:`\frac{\lambda}{2} \|x\|_2^2` and :math:`\lambda_1 \|x\|_1`.
     refresh : int, default=16
         Rounds between two eigendecompositions of the k by k matrix. In between the new gradients are a correction of
-        low rank that is as exact: ``refresh`` changes the time, not the result. With l1 it is every round.
+        low rank that is as exact: ``refresh`` changes the time, not the result. It is every round with l1, for k up to
+        32, and while gradients bring new directions.
     random_state : int, RandomState or None
         Draws the sketch, in ``init``.
 

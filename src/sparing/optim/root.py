@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg, special
 
 DIGITS = 12  # of the rational approximation
+SMALL = 32  # a matrix so small is decomposed faster than corrected
 NEW_DIRECTION = 1e4  # a square so many times the moment before it: a correction would lose digits
 
 
@@ -28,12 +29,18 @@ def no_moments(k: int) -> Root:
 
 
 def add(root: Root, z, *, delta: float, refresh: int) -> Root:
-    """M + z z^T. Decomposed anew after ``refresh`` vectors, or at once if z points where hardly any did before."""
+    """M + z z^T, decomposed anew if it is time: see :func:`due`."""
     turned = root.basis.T @ z
+    late = due(turned, root.values, len(root.recent), delta=delta, refresh=refresh)
     root = root._replace(recent=np.vstack([root.recent, turned]))
-    if len(root.recent) < refresh and (turned**2 <= NEW_DIRECTION * (root.values + delta)).all():
-        return root
-    return renewed(root)
+    return renewed(root) if late else root
+
+
+def due(turned, values, n_recent: int, *, delta: float, refresh: int) -> bool:
+    """After ``refresh`` vectors, at once if one points where hardly any did before, and always if M is small."""
+    if n_recent + 1 >= refresh or len(values) <= SMALL:
+        return True
+    return bool((turned**2 > NEW_DIRECTION * (values + delta)).any())
 
 
 def renewed(root: Root) -> Root:

@@ -8,7 +8,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('CompAdaGrad for torch needs PyTorch; run: pip install "sparing[torch]"') from error
 
 from sparing import checks
-from sparing.optim.root import NEW_DIRECTION, nodes
+from sparing.optim.root import due, nodes
 from sparing.sketches import power_of_two, srht
 
 EXACT = ("rows", "moments", "basis", "values", "recent")  # kept as they are, whatever precision parameters have
@@ -179,9 +179,9 @@ def _hadamard(x):
 def _learn(state, z, group) -> None:
     """Add z z^T, and decompose anew when it is time: see :func:`sparing.optim.root.add`."""
     turned = state["basis"].T @ z
+    late = due(turned, state["values"], len(state["recent"]), delta=group["delta"], refresh=group["refresh"])
     state["recent"] = torch.cat([state["recent"], turned[None]])
-    few = len(state["recent"]) < group["refresh"]
-    if few and bool((turned**2 <= NEW_DIRECTION * (state["values"] + group["delta"])).all()):
+    if not late:
         return
     since = state["recent"] @ state["basis"].T
     state["moments"] = state["moments"] + since.T @ since
