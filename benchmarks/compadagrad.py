@@ -58,8 +58,11 @@ def show(experiment, methods, seeds) -> None:
         print(f"| {name} | {' | '.join(map(summary, columns))} |", flush=True)
 
 
+LENGTH = 1e-3  # a penalty on the comparator, or a few lucky directions would make it endless
+
+
 class Game(NamedTuple):
-    """Rows and labels, and the best weights in hindsight that are not long (a penalty |w|^2 on the sum of losses)."""
+    """Rows and labels, and the best weights in hindsight that are not endless."""
 
     X: np.ndarray
     y: np.ndarray
@@ -67,16 +70,25 @@ class Game(NamedTuple):
 
 
 def make_game(kind, seed, n=64, rounds=1000) -> Game:
-    """A logistic game. Rows of "low rank" lie near four directions that all coordinates share."""
+    """A logistic game. Rows of "low rank" lie near four directions, of sizes 1 to 1/27, that all coordinates share.
+
+    The log-odds of the labels weigh all directions alike.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((rounds, n))
+    odds = X @ rng.standard_normal(n) / np.sqrt(n)
     if kind == "low rank":
-        X = 0.05 * X + rng.standard_normal((rounds, 4)) @ rng.standard_normal((4, n))
+        factors = rng.standard_normal((rounds, 4))
+        X = 0.001 * X + factors * 3.0 ** -np.arange(4) @ rng.standard_normal((4, n))
+        odds = factors.sum(axis=1) / 2
     X /= np.linalg.norm(X, axis=1).mean()
-    y = np.where(rng.random(rounds) < 1 / (1 + np.exp(-4 * X @ rng.standard_normal(n))), 1, -1)
+    y = np.where(rng.random(rounds) < 1 / (1 + np.exp(-4 * odds)), 1, -1)
     value, slope = LOSSES["logistic"]
     best = optimize.minimize(
-        lambda w: value(X @ w, y).sum() + w @ w, np.zeros(n), jac=lambda w: X.T @ slope(X @ w, y) + 2 * w, method="BFGS"
+        lambda w: value(X @ w, y).sum() + LENGTH * w @ w,
+        np.zeros(n),
+        jac=lambda w: X.T @ slope(X @ w, y) + 2 * LENGTH * w,
+        method="BFGS",
     )
     return Game(X, y, best.x)
 
