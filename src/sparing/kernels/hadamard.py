@@ -14,7 +14,10 @@ FAR = 2**18  # bytes: half of a second-level cache
 
 @part
 def _levels(x, start, stop, stride, top):
-    """The levels of strides ``stride``, ``2 stride``, ... below ``top``; a stride is one register or more."""
+    """The levels of strides ``stride``, ``2 stride``, ... below ``top``; a stride is one register or more.
+
+    The last argument of the butterflies, a scale, counts only in ``first_levels``.
+    """
     lanes = BYTES // x.itemsize
     while 8 * stride <= top:
         for block in range(start, stop, 8 * stride):
