@@ -21,16 +21,15 @@ def test_features_are_gaussian_kernels():
 
 @pytest.mark.data
 def test_mnist_online_error_falls_with_k_and_is_least_for_the_full_matrix():
-    """2,000 examples, two draws. Gaps there are several points, ten times those between neighbouring draws."""
+    """1,500 examples of one draw, where the gap to the diagonal method is some three points."""
     methods = {
         "diagonal": {"optimizer": "diagonal", "delta": 1e-6},
         "256": {"k": 256, "delta": 1e-3, "tau": 3.2},
         "full": {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
     }
-    draws = [mnist_four_nine(methods, seed=seed, n_examples=2000) for seed in (1, 2)]
-    diagonal, some, full = (np.mean([draw[name].online_error for draw in draws]) for name in methods)
-    assert full < some < diagonal - 0.01
-    assert all(draw["full"].averaged_error < draw["diagonal"].averaged_error for draw in draws)
+    found = mnist_four_nine(methods, seed=1, n_examples=1500)
+    assert found["full"].online_error < found["256"].online_error < found["diagonal"].online_error - 0.01
+    assert found["full"].averaged_error < found["diagonal"].averaged_error
 
 
 @pytest.mark.data
