@@ -1,7 +1,9 @@
 """scikit-learn estimators."""
 
+from sparing.estimators.adaptive import OnlineRegressor
+from sparing.estimators.adaptive_classifier import OnlineClassifier
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.classifier import BudgetClassifier
 from sparing.estimators.svr import BudgetSVR
 
-__all__ = ["BudgetClassifier", "BudgetLasso", "BudgetRidge", "BudgetSVR"]
+__all__ = ["BudgetClassifier", "BudgetLasso", "BudgetRidge", "BudgetSVR", "OnlineClassifier", "OnlineRegressor"]

@@ -1,0 +1,211 @@
+"""Online linear models with the AdaGrad family: one pass, one gradient a round."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sparing import checks
+from sparing.estimators.rounds import Run, begin
+from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
+from sparing.optim.losses import LOSSES
+from sparing.optim.vectors import Optimizer
+
+OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
+
+
+class OnlineLinear(BaseEstimator):
+    """What the regressor and the classifier share: options, the loop over rounds, and what a fit leaves behind."""
+
+    _losses: ClassVar[tuple[str, ...]]
+    coef_: Any
+    intercept_: Any
+
+    def __init__(
+        self,
+        loss="squared",
+        *,
+        optimizer="compressed",
+        step_size=1.0,
+        k="auto",
+        tau=1.0,
+        delta=1e-4,
+        l2=0.0,
+        l1=0.0,
+        refresh=16,
+        batch_size=1,
+        n_passes=1,
+        average=True,
+        fit_intercept=True,
+        random_state=None,
+    ):
+        self.loss = loss
+        self.optimizer = optimizer
+        self.step_size = step_size
+        self.k = k
+        self.tau = tau
+        self.delta = delta
+        self.l2 = l2
+        self.l1 = l1
+        self.refresh = refresh
+        self.batch_size = batch_size
+        self.n_passes = n_passes
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _make_optimizer(self, n_weights: int) -> Optimizer:
+        """From the options to a pair of functions; all of them are checked here."""
+        checks.one_of("loss", self.loss, self._losses)
+        kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
+        common = {"delta": self.delta, "l2": self.l2}
+        if kind == "diagonal":
+            return adagrad(self.step_size, l1=self.l1, **common)
+        common["refresh"] = self.refresh
+        if kind == "full":
+            return full_adagrad(self.step_size, l1=self.l1, **common)
+        automatic = isinstance(self.k, str) and checks.one_of("k", self.k, ("auto",)) == "auto"
+        common["k"] = max(1, min(64, n_weights // 2)) if automatic else self.k
+        common["random_state"] = self.random_state
+        if kind == "compressed":
+            return comp_adagrad(self.step_size, tau=self.tau, l1=self.l1, **common)
+        if self.l1:
+            raise ValueError("optimizer='sketched' has no L1 step; pass l1=0, or optimizer='compressed'.")
+        return rada_grad(self.step_size, **common)
+
+    def _check(self, X, *, reset: bool, **more):
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, **more)
+
+    def _learn(self, X, targets, *, reset: bool, n_passes: int = 1) -> None:
+        """Go on with these rows; ``targets`` has one column per weight vector."""
+        n_weights = X.shape[1] + bool(self.fit_intercept)
+        optimizer = self._make_optimizer(n_weights)
+        size = checks.whole("batch_size", self.batch_size)
+        if reset:
+            self._runs: list[Run] = [begin(n_weights, optimizer) for _ in range(targets.shape[1])]
+            self._n_seen, self._n_wrong = 0, 0
+        options: dict[str, Any] = {
+            "loss": LOSSES[self.loss],
+            "optimizer": optimizer,
+            "intercept": bool(self.fit_intercept),
+        }
+        for first in [*range(0, X.shape[0], size)] * n_passes:
+            rows, wanted = X[first : first + size], targets[first : first + size]
+            scores = [run.learn(rows, wanted[:, i], **options) for i, run in enumerate(self._runs)]
+            self._n_seen += len(wanted)
+            self._n_wrong += self._mistakes(np.array(scores).T, wanted)
+        self._publish(X.shape[1])
+
+    def _mistakes(self, scores, targets) -> int:
+        return 0
+
+    def _publish(self, n_features: int) -> None:
+        """The averaged iterate, or the last one."""
+        weights = np.array([run.total / run.n_rounds if self.average else run.weights for run in self._runs])
+        self.last_weights_ = np.array([run.weights for run in self._runs])
+        self.coef_ = weights[:, :n_features]
+        self.intercept_ = weights[:, n_features] if self.fit_intercept else np.zeros(len(weights))
+        self.n_iter_ = self._runs[0].n_rounds
+        self.online_loss_ = sum(run.loss for run in self._runs) / self._n_seen
+
+    @property
+    def regret_bound_(self) -> float | None:
+        """The bound on the regret against the fitted weights: see the class."""
+        check_is_fitted(self, "coef_")
+        if self.optimizer == "sketched":
+            return None
+        coef, intercept = np.atleast_2d(self.coef_), np.reshape(self.intercept_, (-1, 1))
+        weights = np.hstack([coef, intercept]) if self.fit_intercept else coef
+        tau = self.tau if self.optimizer == "compressed" else 1.0
+        options = {"step_size": self.step_size, "delta": self.delta, "tau": tau}
+        return sum(run.bound(row, **options) for run, row in zip(self._runs, weights, strict=True))
+
+    def _scores(self, X) -> np.ndarray:
+        check_is_fitted(self, "coef_")
+        X = self._check(X, reset=False)
+        return safe_sparse_dot(X, np.atleast_2d(self.coef_).T, dense_output=True) + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class OnlineRegressor(RegressorMixin, OnlineLinear):
+    r"""Online linear regression with an optimiser of the AdaGrad family.
+
+    Each round predicts a few rows with the weights :math:`x_t`, suffers their mean loss and makes one step of composite
+    mirror descent (:mod:`sparing.optim`). Rows are taken in their order.
+
+    Parameters
+    ----------
+    loss : {"squared", "absolute"}, default="squared"
+        :math:`\frac12 (z - y)^2` or :math:`|z - y|`.
+    optimizer : {"compressed", "diagonal", "full", "sketched"}, default="compressed"
+        :func:`sparing.optim.comp_adagrad`, ``adagrad``, ``full_adagrad`` or ``rada_grad``.
+    step_size, tau, delta, l2, l1, refresh : float or int
+        Options of the optimiser. Penalties take in the intercept, which is the weight of a constant 1.
+    k : int or "auto"
+        Dimension of the sketch; "auto" is half of the weights, at most 64.
+    batch_size : int, default=1
+        Rows a round. A chunk passed to ``partial_fit`` ends with a shorter round if it has to.
+    n_passes : int, default=1
+        Passes of ``fit`` over the rows; more than one is no longer online.
+    average : bool, default=True
+        Keep the mean of all :math:`x_t` rather than the last.
+    fit_intercept : bool, default=True
+    random_state : int, RandomState or None
+        Draws the sketch.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float
+    last_weights_ : array of shape (1, n_features + 1), a row a class with several
+        The last iterate, intercept at the end, whether or not ``coef_`` is the average.
+    n_iter_ : int
+        Rounds.
+    online_loss_ : float
+        Mean loss of the rows, each predicted before it was learnt from.
+    regret_bound_ : float or None
+        Theorems 1 to 3 (:func:`sparing.theory.regret.regret_bound`): the sum over all rounds of the mean loss (plus
+        penalty) exceeds that of the fitted weights by no more. None for "sketched", which has no such theorem.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sparing import OnlineRegressor
+    >>> X, y = make_regression(2000, 20, noise=1.0, random_state=0)
+    >>> model = OnlineRegressor(step_size=10.0, random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.9
+    True
+    """
+
+    _losses = ("squared", "absolute")
+
+    def fit(self, X, y):
+        """Learn from all rows of X, in their order."""
+        X, y = self._check(X, y=y, y_numeric=True, reset=True)
+        self._learn(X, y[:, None], reset=True, n_passes=checks.whole("n_passes", self.n_passes))
+        return self
+
+    def partial_fit(self, X, y):
+        """Learn from more rows."""
+        reset = not hasattr(self, "_runs")
+        X, y = self._check(X, y=y, y_numeric=True, reset=reset)
+        self._learn(X, y[:, None], reset=reset)
+        return self
+
+    def _publish(self, n_features):
+        super()._publish(n_features)
+        self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+
+    def predict(self, X):
+        """Linear predictions."""
+        return self._scores(X)[:, 0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # one pass over 200 examples
+        return tags

@@ -1,0 +1,1 @@
+"""The papers' experiments, each a function."""

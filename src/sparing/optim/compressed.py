@@ -1,0 +1,219 @@
+"""CompAdaGrad: full-matrix AdaGrad inside a random subspace, diagonal AdaGrad in the rest."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from sparing import checks
+from sparing.kernels.adagrad import complement, diagonal_step, move
+from sparing.optim import root as roots
+from sparing.optim.lasso import solve_lasso
+from sparing.optim.root import Root
+from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
+from sparing.sketches import SRHT, power_of_two, srht
+
+
+class CompressedState(NamedTuple):
+    r"""What CompAdaGrad has learnt.
+
+    Vectors are continued by zeros to a power of two, n', on which ``sketch`` :math:`\Pi` (k by n') has orthonormal
+    rows. ``root`` holds :math:`\Pi G_t \Pi^T`; ``squares`` the diagonal of :math:`P^\perp G_t P^\perp`, None in
+    RadaGrad; ``hidden`` the n' - n further parameters, which no gradient sees but which the step moves.
+    """
+
+    sketch: SRHT
+    root: Root
+    squares: np.ndarray | None
+    hidden: np.ndarray
+
+
+def comp_adagrad(
+    step_size: float = 1.0,
+    *,
+    k: int,
+    tau: float = 1.0,
+    delta: float = 1e-4,
+    l2: float = 0.0,
+    l1: float = 0.0,
+    refresh: int = 16,
+    random_state=None,
+) -> Optimizer:
+    r"""CompAdaGrad (Mehta, Rendell, Varghese & Webers 2016).
+
+    .. math:: A_t = \Pi^T K_t \Pi + \tau P^\perp D_t P^\perp, \quad K_t = (\Pi G_t \Pi^T + \delta I)^{1/2}, \quad
+              D_t = \mathrm{diag}(P^\perp G_t P^\perp)^{1/2} + \delta I,
+
+    with :math:`G_t = \sum_{s \le t} g_s g_s^T`, the orthonormal sketch :math:`\Pi = R H \Sigma` of
+    :func:`sparing.sketches.srht` and :math:`P^\perp = I - \Pi^T \Pi`: equation (5) with the unscaled sketch of Theorem
+    3. (The scaled one is the same method with :math:`\eta`, :math:`\tau` times :math:`(n/k)^{3/2}` and :math:`\delta`
+    inside times n/k; with :math:`\tau = 1` it hardly learns from the sketch.)
+
+    A step with :math:`h = \eta (g + \lambda x_t)`, :math:`B = (\tau D_t + \eta\lambda)^{-1}` is
+
+    .. math:: x_{t+1} = x_t - \Pi^T (K_t + \eta\lambda I)^{-1} \Pi h - B (h - \Pi^T \nu), \quad
+              \Pi B \Pi^T \nu = \Pi B h
+
+    (Lemmas 5 and 6, written for the increment). It costs :math:`O(n \log n + k^3/3)`, since :math:`\Pi B \Pi^T` takes
+    one transform (:meth:`sparing.sketches.SRHT.gram`); no n by k matrix is formed. With ``l1`` the step is a lasso,
+    solved on the coordinates that matter.
+
+    Parameters
+    ----------
+    step_size : float, default=1.0
+        :math:`\eta`.
+    k : int
+        Dimension of the sketch, 0 to n. With 0 this is :func:`adagrad` (times tau), with n :func:`full_adagrad`.
+    tau : float, default=1.0
+        How stiff the complement is. Very large values freeze it: :func:`rada_grad`.
+    delta : float, default=1e-4
+        :math:`\delta`: inside the root in K, outside in D.
+    l2, l1 : float, default=0.0
+        Strengths of the composite terms :math:`\frac{\lambda}{2} \|x\|_2^2` and :math:`\lambda_1 \|x\|_1`.
+    refresh : int, default=16
+        Rounds between two eigendecompositions of the k by k matrix. In between the new gradients are a correction of
+        low rank that is as exact: ``refresh`` changes the time, not the result. It is every round with l1, for k up to
+        32, and while gradients bring new directions.
+    random_state : int, RandomState or None
+        Draws the sketch, in ``init``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> init, update = comp_adagrad(1.0, k=4, random_state=0)
+    >>> x = np.ones(10)
+    >>> state = init(x)
+    >>> state.sketch.shape
+    (4, 16)
+    >>> for _ in range(100):
+    ...     x, state = update(x, state, x)
+    >>> bool(abs(x).max() < 1e-3)
+    True
+    """
+    options = strengths(step_size, delta, l2, l1, tau)
+    k, refresh = checks.whole("k", k, at_least=0), 1 if l1 else checks.whole("refresh", refresh)
+
+    def init(params) -> CompressedState:
+        return _begin(k, flat("params", params).size, random_state, complement=True)
+
+    def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
+        return _round(gradient, state, params, options, refresh)
+
+    return init, update
+
+
+def rada_grad(
+    step_size: float = 1.0, *, k: int, delta: float = 1e-4, l2: float = 0.0, refresh: int = 16, random_state=None
+) -> Optimizer:
+    r"""RadaGrad (Krummenacher & McWilliams 2014): the sketched part of :func:`comp_adagrad` alone.
+
+    Full-matrix AdaGrad on :math:`\Pi x`; what lies outside the subspace never moves. It is the limit
+    :math:`\tau \to \infty`. (With :math:`\tau = 0` the step would be unbounded.) Parameters as there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> init, update = rada_grad(1.0, k=2, random_state=0)
+    >>> x = np.zeros(8)
+    >>> state = init(x)
+    >>> x, state = update(np.arange(8.0), state, x)
+    >>> bool(np.allclose(state.sketch.T @ (state.sketch @ x), x))
+    True
+    """
+    options = strengths(step_size, delta, l2, 0.0)
+    k, refresh = checks.whole("k", k), checks.whole("refresh", refresh)
+
+    def init(params) -> CompressedState:
+        return _begin(k, flat("params", params).size, random_state, complement=False)
+
+    def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
+        return _round(gradient, state, params, options, refresh)
+
+    return init, update
+
+
+def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
+    """Draw the sketch. For k = n it takes all rows of the padded transform, and no complement is left."""
+    if k > n:
+        raise ValueError(f"k is {k}, but there are only {n} parameters; pass a k between 0 and {n}.")
+    padded = power_of_two(n) if k else n
+    rows = padded if k == n else k
+    squares = np.zeros(padded) if complement and rows < padded else None
+    return CompressedState(srht(rows, padded, random_state), roots.no_moments(rows), squares, np.zeros(padded - n))
+
+
+def _round(gradient, state: CompressedState, params, options: Strengths, refresh: int):
+    """One round on padded vectors: learn from the gradient, step, and cut the result to size."""
+    n = state.sketch.shape[1] - state.hidden.size
+    g, x = pair(gradient, params, n)
+    if state.sketch.shape[0] == 0:
+        new_x, state = _diagonal_round(x, g, state, options)
+        return like(new_x, params), state
+    g, x = np.concatenate([g, np.zeros(state.hidden.size)]), np.concatenate([x, state.hidden])
+    sketched = state.sketch.matvec(g)
+    root = roots.add(state.root, sketched, delta=options.delta, refresh=refresh)
+    squares, weights = _outside(g, sketched, state, options)
+    state = state._replace(root=root, squares=squares)
+    new_x = _lasso_step(x, g, state, options) if options.l1 else _ridge_step(x, g, sketched, weights, state, options)
+    return like(new_x[:n], params), state._replace(hidden=new_x[n:])
+
+
+def _diagonal_round(x, g, state: CompressedState, options: Strengths):
+    """k = 0: all is complement."""
+    new_x, squares = np.empty_like(x), np.empty_like(x)
+    eta, delta, l2, l1, tau = options
+    diagonal_step(x, g, state.squares, eta, tau, delta, l1, l2, new_x, squares)
+    return new_x, state._replace(squares=squares)
+
+
+def _outside(g, sketched, state: CompressedState, options: Strengths):
+    r"""The squares of :math:`P^\perp g` added to their sums, and :math:`B`; None where there is no complement."""
+    if state.squares is None:
+        return None, None
+    squares, weights = np.empty_like(g), np.empty_like(g)
+    shift = options.step_size * options.l2
+    inside = state.sketch.rmatvec(sketched)
+    complement(g, inside, state.squares, options.tau, options.delta, shift, squares, weights)
+    return squares, weights
+
+
+def _ridge_step(x, g, sketched, weights, state: CompressedState, options: Strengths) -> np.ndarray:
+    """Lemmas 5 and 6: the two subspaces part, and the multiplier keeps the second step outside the first."""
+    sketch, eta, shift = state.sketch, options.step_size, options.step_size * options.l2
+    force = eta * g
+    if shift:
+        force += shift * x
+    pull = sketch.matvec(force) if shift else eta * sketched
+    inside = sketch.rmatvec(roots.solve(state.root, pull, delta=options.delta, shift=shift))
+    if weights is None:
+        return x - inside
+    system = linalg.cho_factor(sketch.gram(weights), lower=True, overwrite_a=True, check_finite=False)
+    multiplier = linalg.cho_solve(system, sketch.matvec(weights * force), check_finite=False)
+    new_x = np.empty_like(x)
+    move(x, weights, force, sketch.rmatvec(multiplier), inside, new_x)
+    return new_x
+
+
+def _lasso_step(x, g, state: CompressedState, options: Strengths) -> np.ndarray:
+    r"""The step with an L1 term (section 4.2): a lasso with Gram matrix A and target :math:`A x_t - \eta g`.
+
+    With :math:`Q = K + \Pi D \Pi^T` and the columns :math:`c_i` of :math:`\Pi`,
+    :math:`A_{ij} = c_i^T Q c_j - (d_i + d_j) c_i^T c_j + d_i 1_{i = j}`, equations (17) and (18).
+    """
+    sketch, eta, shift = state.sketch, options.step_size, options.step_size * options.l2
+    K = roots.dense(state.root, delta=options.delta)
+    d = np.zeros_like(x) if state.squares is None else options.tau * (np.sqrt(state.squares) + options.delta)
+    Q = K + sketch.gram(d)
+
+    def product(v):
+        inside = sketch.matvec(v)
+        outside = d * (v - sketch.rmatvec(inside))
+        return outside + sketch.rmatvec(K @ inside - sketch.matvec(outside)) + shift * v
+
+    def gram(working):
+        c, d_working = sketch.columns(working), d[working]
+        A = c.T @ Q @ c - (d_working[:, None] + d_working) * (c.T @ c)
+        A[np.diag_indices_from(A)] += d_working + shift
+        return A
+
+    return solve_lasso(gram, product, product(x) - shift * x - eta * g, eta * options.l1, x)

@@ -1,0 +1,204 @@
+"""CompAdaGrad for PyTorch; needs the extra ``sparing[torch]``."""
+
+from itertools import chain
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover
+    raise ImportError('CompAdaGrad for torch needs PyTorch; run: pip install "sparing[torch]"') from error
+
+from sparing import checks
+from sparing.optim.root import due, nodes
+from sparing.sketches import power_of_two, srht
+
+EXACT = ("rows", "moments", "basis", "values", "recent")  # kept as they are, whatever precision parameters have
+
+
+class CompAdaGrad(torch.optim.Optimizer):
+    r"""CompAdaGrad (Mehta et al. 2016) for torch; the method is :func:`sparing.optim.comp_adagrad`.
+
+    Parameters
+    ----------
+    params : iterable of tensors, or of parameter groups
+        Every option below may differ from group to group.
+    lr : float, default=0.01
+        Step size :math:`\eta`.
+    k : int, default=64
+        Dimension of the sketch; at most as many as there are numbers to optimise: 0 is diagonal AdaGrad, that of
+        ``torch.optim.Adagrad``, and so many or more is full-matrix AdaGrad.
+    tau, delta, l2, refresh : float, float, float, int
+        As in :func:`sparing.optim.comp_adagrad`. ``l2`` is a composite term, not added to the gradient.
+    whole_model : bool, default=False
+        One sketch over all tensors of a group together, rather than one a tensor.
+    seed : int, default=0
+        Draws the sketches.
+
+    Notes
+    -----
+    Sketches are linear in memory: the state holds two numbers per parameter and about three :math:`k^2` matrices in
+    double precision, for each tensor or for the whole group. Sparse gradients are refused.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sparing.optim.torch import CompAdaGrad
+    >>> layer = torch.nn.Linear(10, 1)
+    >>> optimizer = CompAdaGrad(layer.parameters(), lr=0.1, k=4)
+    >>> layer(torch.ones(10)).square().sum().backward()
+    >>> optimizer.step()
+    """
+
+    def __init__(self, params, lr=0.01, *, k=64, tau=1.0, delta=1e-4, l2=0.0, refresh=16, whole_model=False, seed=0):
+        options = {"lr": lr, "k": k, "tau": tau, "delta": delta, "l2": l2, "refresh": refresh}
+        super().__init__(params, {**options, "whole_model": whole_model, "seed": seed})
+
+    def add_param_group(self, param_group):
+        """Check the group's options first."""
+        group = {**self.defaults, **param_group}
+        for name in ("lr", "tau", "delta"):
+            checks.positive(name, group[name])
+        checks.positive("l2", group["l2"], zero=True)
+        checks.whole("k", group["k"], at_least=0)
+        checks.whole("refresh", group["refresh"])
+        super().add_param_group(param_group)
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """One round; ``closure`` may compute the loss anew."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        tensors = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        for p in tensors:  # all of them before the first is moved
+            _check(p)
+        for group in self.param_groups:
+            with_gradient = [p for p in group["params"] if p.grad is not None]
+            if group["whole_model"] and with_gradient:
+                self._move(group["params"], group)
+            elif not group["whole_model"]:
+                for p in with_gradient:
+                    self._move([p], group)
+        return loss
+
+    def _move(self, tensors, group) -> None:
+        """One round on these tensors as one vector; its state belongs to the first of them."""
+        x = torch.cat([p.reshape(-1) for p in tensors])
+        g = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in tensors])
+        state = self.state[tensors[0]]
+        if not state:
+            state.update(_begin(x, group))
+        new_x = _round(x, g, state, group)
+        for p, part in zip(tensors, new_x.split([p.numel() for p in tensors]), strict=True):
+            p.copy_(part.view_as(p))
+
+    def load_state_dict(self, state_dict):
+        """As in torch, but for what must not be rounded to the parameters' precision."""
+        super().load_state_dict(state_dict)
+        numbers = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
+        tensors = chain.from_iterable(group["params"] for group in self.param_groups)
+        for number, p in zip(numbers, tensors, strict=True):
+            for name in EXACT:
+                if name in state_dict["state"].get(number, {}):
+                    self.state[p][name] = state_dict["state"][number][name].clone().to(p.device)
+
+
+def _check(p) -> None:
+    if p.grad.is_sparse:
+        raise ValueError("CompAdaGrad takes no sparse gradients; pass sparse=False to the layer that makes them.")
+    if not p.is_floating_point():
+        raise TypeError(f"CompAdaGrad optimises real numbers; got a tensor of {p.dtype}.")
+    if not torch.isfinite(p.grad).all():
+        raise ValueError("a gradient holds NaN or infinity; nothing was changed: leave this step out, or clip.")
+
+
+def _begin(x, group) -> dict:
+    """The sketch and no gradient yet. As many rows as numbers: all rows of the padded transform."""
+    n = x.numel()
+    padded = power_of_two(n)
+    k = padded if group["k"] >= n else group["k"]
+    sketch = srht(k, padded, group["seed"])
+    exact = {"device": x.device, "dtype": torch.float64}
+    return {
+        "step": torch.tensor(0.0),
+        "rows": torch.as_tensor(sketch.rows, device=x.device),
+        "signs": torch.as_tensor(sketch.signs, device=x.device, dtype=x.dtype),
+        "hidden": x.new_zeros(padded - n),
+        "squares": x.new_zeros(padded),
+        "moments": torch.zeros(k, k, **exact),
+        "basis": torch.eye(k, **exact),
+        "values": torch.zeros(k, **exact),
+        "recent": torch.zeros(0, k, **exact),
+    }
+
+
+def _round(x, g, state, group):
+    """:func:`sparing.optim.comp_adagrad` in torch's words: learn from the gradient and step."""
+    n, k, signs, rows = x.numel(), state["rows"].numel(), state["signs"], state["rows"]
+    eta, shift = group["lr"], group["lr"] * group["l2"]
+    x, g = torch.cat([x, state["hidden"]]), torch.cat([g, torch.zeros_like(state["hidden"])])
+
+    def sketch(v):
+        return _hadamard(signs * v)[rows]
+
+    def unsketch(z):
+        return signs * _hadamard(torch.zeros_like(x).index_copy_(0, rows, z.to(x.dtype)))
+
+    state["step"] += 1
+    force = eta * g + shift * x
+    inside = torch.zeros_like(x)
+    if k:
+        sketched = sketch(g)
+        _learn(state, sketched.double(), group)
+        inside = unsketch(_solve(state, sketch(force).double(), group["delta"], shift))
+    if k < signs.numel():
+        outside = g - unsketch(sketched) if k else g
+        state["squares"] += outside**2
+        weights = 1 / (group["tau"] * (state["squares"].sqrt() + group["delta"]) + shift)
+        if k:
+            table = _hadamard(weights.double()) * signs.numel() ** -0.5
+            factor = torch.linalg.cholesky(table[rows[:, None] ^ rows])
+            right = sketch(weights * force).double()
+            force = force - unsketch(torch.cholesky_solve(right[:, None], factor)[:, 0])
+        x = x - weights * force
+    x = x - inside
+    state["hidden"] = x[n:].clone()
+    return x[:n]
+
+
+def _hadamard(x):
+    """The orthonormal transform, one level at a time."""
+    n, stride = x.numel(), 1
+    while stride < n:
+        pairs = x.view(-1, 2, stride)
+        x = torch.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), dim=1)
+        stride *= 2
+    return x.reshape(-1) * n**-0.5
+
+
+def _learn(state, z, group) -> None:
+    """Add z z^T, and decompose anew when it is time: see :func:`sparing.optim.root.add`."""
+    turned = state["basis"].T @ z
+    late = due(turned, state["values"], len(state["recent"]), delta=group["delta"], refresh=group["refresh"])
+    state["recent"] = torch.cat([state["recent"], turned[None]])
+    if not late:
+        return
+    since = state["recent"] @ state["basis"].T
+    state["moments"] = state["moments"] + since.T @ since
+    values, state["basis"] = torch.linalg.eigh(state["moments"])
+    state["values"], state["recent"] = values.clamp(min=0.0), since[:0]
+
+
+def _solve(state, v, delta, shift):
+    """((M + delta)^(1/2) + shift)^-1 v: see :func:`sparing.optim.root.solve`."""
+    basis, values, recent = state["basis"], state["values"], state["recent"]
+    turned = basis.T @ v
+    answer = turned / ((values + delta).sqrt() + shift)
+    if len(recent):
+        largest = float(values[-1] + (recent**2).sum())
+        s, w = (torch.as_tensor(part, device=v.device) for part in nodes(delta, delta + largest, shift))
+        scaled = recent / (values + delta + s[:, None] ** 2)[:, None, :]
+        small = torch.eye(len(recent), dtype=v.dtype, device=v.device) + scaled @ recent.T
+        parts = torch.linalg.solve(small, scaled @ turned)
+        answer = answer - torch.tensordot(w[:, None] * parts, scaled, dims=2)
+    return basis @ answer

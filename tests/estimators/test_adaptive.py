@@ -1,0 +1,169 @@
+"""OnlineRegressor and OnlineClassifier: scikit-learn's checks, their own optimiser's steps, regret, bad input."""
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sparing import OnlineClassifier, OnlineRegressor
+from sparing.optim import comp_adagrad
+from sparing.optim.losses import LOSSES
+
+OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
+
+
+@pytest.mark.filterwarnings("default::RuntimeWarning")  # some checks feed infinities on purpose
+@parametrize_with_checks(
+    [
+        OnlineRegressor(random_state=0),
+        OnlineRegressor("absolute", optimizer="diagonal", l1=0.01),
+        OnlineClassifier(random_state=0),
+        OnlineClassifier("hinge", optimizer="full", batch_size=4),
+    ]
+)
+def test_scikit_learn_agrees(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_slopes_are_those_of_the_losses(name):
+    rng = np.random.default_rng(0)
+    z, y = rng.standard_normal(200) * 3, rng.choice([-1.0, 1.0], 200)
+    value, slope = LOSSES[name]
+    numeric = (value(z + 1e-6, y) - value(z - 1e-6, y)) / 2e-6
+    np.testing.assert_allclose(slope(z, y), numeric, atol=1e-5)
+
+
+def make_rows(n_rows=300, n=12, seed=0):
+    """Correlated attributes of low rank, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 3)) @ rng.standard_normal((3, n)) + 0.1 * rng.standard_normal((n_rows, n))
+    return X, X @ rng.standard_normal(n) + 0.1 * rng.standard_normal(n_rows)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+def test_a_fit_is_the_optimiser_round_by_round(average, fit_intercept):
+    X, y = make_rows()
+    model = OnlineRegressor(k=4, l2=0.01, batch_size=7, average=average, fit_intercept=fit_intercept, random_state=3)
+    model.fit(X, y)
+    Z = np.hstack([X, np.ones((len(X), 1))]) if fit_intercept else X
+    init, update = comp_adagrad(1.0, k=4, l2=0.01, random_state=3)
+    w = np.zeros(Z.shape[1])
+    state, path = init(w), []
+    for first in range(0, len(X), 7):
+        path.append(w)
+        rows, wanted = Z[first : first + 7], y[first : first + 7]
+        w, state = update(rows.T @ (rows @ w - wanted) / len(wanted), state, w)
+    expected = np.mean(path, axis=0) if average else w
+    found = np.append(model.coef_, model.intercept_) if fit_intercept else model.coef_
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert model.n_iter_ == len(path)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_sparse_rows_chunks_and_passes_give_the_same(optimizer):
+    X, y = make_rows()
+    X[np.abs(X) < 0.5] = 0.0
+    model = OnlineRegressor(optimizer=optimizer, random_state=0).fit(X, y)
+    from_sparse = OnlineRegressor(optimizer=optimizer, random_state=0).fit(sparse.csr_matrix(X), y)
+    np.testing.assert_allclose(from_sparse.coef_, model.coef_, atol=1e-9)
+    in_chunks = OnlineRegressor(optimizer=optimizer, random_state=0)
+    for rows in np.array_split(np.arange(len(y)), 4):
+        in_chunks.partial_fit(X[rows], y[rows])
+    np.testing.assert_array_equal(in_chunks.coef_, model.coef_)
+    assert in_chunks.online_loss_ == pytest.approx(model.online_loss_)
+    twice = OnlineRegressor(optimizer=optimizer, n_passes=2, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(twice.coef_, in_chunks.partial_fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "loss"),
+    [*((optimizer, "logistic") for optimizer in OPTIMIZERS), ("compressed", "hinge"), ("compressed", "squared")],
+)
+def test_labels_of_three_kinds(optimizer, loss):
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((3, 8)) * 3
+    labels = rng.integers(3, size=900)
+    X = centres[labels] + rng.standard_normal((900, 8))
+    names = np.array(["ash", "beech", "oak"])[labels]
+    model = OnlineClassifier(loss, optimizer=optimizer, k=6, step_size=0.3, random_state=0).fit(X[:600], names[:600])
+    assert model.score(X[600:], names[600:]) > 0.9
+    assert model.online_error_ < 0.2
+    pair = OnlineClassifier(loss, optimizer=optimizer, k=6, random_state=0).fit(X, names == "oak")
+    assert pair.decision_function(X).shape == (900,)
+
+
+def test_an_l1_term_makes_weights_zero():
+    X, y = make_rows()
+    y = X[:, 0]
+    dense = OnlineRegressor(k=4, average=False, random_state=0).fit(X, y)
+    few = OnlineRegressor(k=4, l1=2.0, average=False, random_state=0).fit(X, y)
+    assert np.sum(dense.coef_ == 0) == 0
+    assert np.sum(few.coef_ == 0) >= 8
+
+
+def losses_of(model, X, y, w):
+    """Sum over the rows, penalty included, of fixed weights."""
+    return LOSSES[model.loss].value(X @ w, y).sum() + len(y) * model.l2 / 2 * w @ w
+
+
+@pytest.mark.parametrize("optimizer", ["diagonal", "full", "compressed"])
+@pytest.mark.parametrize(("loss", "l2"), [("logistic", 0.0), ("hinge", 0.0), ("logistic", 0.05)])
+@pytest.mark.parametrize("kind", ["random", "low rank"])
+def test_regret_stays_below_the_bound(kind, loss, l2, optimizer):
+    """Theorems 1 to 3 against the fitted weights, whose regret and whose bound are both known exactly."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((400, 24)) if kind == "random" else make_rows(400, 24, seed=5)[0]
+    y = np.where(X @ rng.standard_normal(24) + 0.5 * rng.standard_normal(400) > 0, 1, -1)
+    model = OnlineClassifier(
+        loss, optimizer=optimizer, k=6, l2=l2, step_size=0.5, average=True, fit_intercept=False, random_state=0
+    )
+    suffered = 0.0
+    w = np.zeros(24)
+    for row, target in zip(X, y, strict=True):
+        suffered += losses_of(model, row[None], np.array([target]), w)
+        model.partial_fit(row[None], [target], classes=[-1, 1])
+        w = model._runs[0].weights
+    regret = suffered - losses_of(model, X, y, model.coef_[0])
+    assert regret < model.regret_bound_
+    best = optimize.minimize(lambda v: losses_of(model, X, y, v), np.zeros(24)).x
+    model.coef_ = best[None]
+    assert suffered - losses_of(model, X, y, best) < model.regret_bound_
+
+
+def test_no_theorem_no_bound():
+    X, y = make_rows(50)
+    assert OnlineRegressor(optimizer="sketched").fit(X, y).regret_bound_ is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"loss": "logistic"}, "loss must be one of 'squared', 'absolute'; got 'logistic'"),
+        ({"optimizer": "adam"}, "optimizer must be one of 'diagonal'"),
+        ({"k": 99}, "k is 99, but there are only 13 parameters"),
+        ({"k": "many"}, "k must be one of 'auto'"),
+        ({"delta": -1.0}, "delta must be a positive"),
+        ({"batch_size": 0}, "batch_size must be a whole number"),
+        ({"n_passes": 0}, "n_passes must be a whole number"),
+        ({"optimizer": "sketched", "l1": 1.0}, "has no L1 step"),
+    ],
+)
+def test_bad_options_are_refused(options, words):
+    X, y = make_rows(20)
+    with pytest.raises(ValueError, match=words):
+        OnlineRegressor(**options).fit(X, y)
+
+
+def test_bad_rows_leave_the_model_as_it_was():
+    X, y = make_rows(60)
+    model = OnlineRegressor(random_state=0).fit(X, y)
+    before = model.coef_.copy()
+    broken = X.copy()
+    broken[3, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(broken, y)
+    np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match="labels that were not there at first"):
+        OnlineClassifier().partial_fit(X, y > 0, classes=[False, True]).partial_fit(X, np.full(60, 2))
