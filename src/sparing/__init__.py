@@ -13,24 +13,26 @@ __all__ = [
     "BudgetLasso",
     "BudgetRidge",
     "BudgetSVR",
+    "SketchedRidge",
     "datasets",
     "designs",
     "estimators",
     "geometry",
     "learners",
+    "solvers",
     "sources",
     "theory",
 ]
 
 if TYPE_CHECKING:
-    from sparing import datasets, designs, estimators, geometry, learners, sources, theory
-    from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
+    from sparing import datasets, designs, estimators, geometry, learners, solvers, sources, theory
+    from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR, SketchedRidge
 
 
 def __getattr__(name: str):
     if name not in __all__:
         raise AttributeError(f"module 'sparing' has no attribute {name!r}; it has {', '.join(__all__)}.")
-    if name.startswith("Budget"):
+    if name[0].isupper():
         return getattr(import_module("sparing.estimators"), name)
     return import_module(f"sparing.{name}")
 

@@ -1,0 +1,5 @@
+"""Solvers whose cost follows the effective dimension of the data."""
+
+from sparing.solvers.least_squares import solve_ridge
+
+__all__ = ["solve_ridge"]
