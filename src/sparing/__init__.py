@@ -13,6 +13,7 @@ __all__ = [
     "BudgetLasso",
     "BudgetRidge",
     "BudgetSVR",
+    "SketchedKernelRidge",
     "SketchedRidge",
     "datasets",
     "designs",
@@ -26,7 +27,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sparing import datasets, designs, estimators, geometry, learners, solvers, sources, theory
-    from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR, SketchedRidge
+    from sparing.estimators import (
+        BudgetClassifier,
+        BudgetLasso,
+        BudgetRidge,
+        BudgetSVR,
+        SketchedKernelRidge,
+        SketchedRidge,
+    )
 
 
 def __getattr__(name: str):

@@ -3,12 +3,14 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparing import SketchedRidge
+from sparing import SketchedKernelRidge, SketchedRidge
 
 ESTIMATORS = [
     SketchedRidge(random_state=0),
     SketchedRidge(solver="sketch", random_state=0),
     SketchedRidge(solver="cg", random_state=0),
+    SketchedKernelRidge(random_state=0),
+    SketchedKernelRidge(solver="nystrom", random_state=0),
 ]
 
 

@@ -98,13 +98,7 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _publish(self, solution: Solution) -> None:
         """The model, and how it was found."""
-        if not solution.converged:
-            warn(
-                f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above "
-                f"its minimum, over tol={self.tol:.1g}; raise max_iter, tol or alpha, or pass solver='cholesky'.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn_unless_converged(solution, self.tol, "or pass solver='cholesky'")
         means, target_means = self._centre
         self.coef_ = solution.coef.T
         self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
@@ -122,6 +116,17 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
+    """Say how far off the solution may be, and what to do."""
+    if not solution.converged:
+        warn(
+            f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above its "
+            f"minimum, over tol={tol:.1g}; raise max_iter, tol or alpha, {remedy}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from sparing.geometry.rows import regularized_factor
+from sparing.geometry.rows import ShiftedInverse
 
 
 class Gram:
@@ -55,6 +55,6 @@ def leverage_through_columns(columns, indices, factors, squared_norms, ridge: fl
     with :math:`c_i` the products of row i with the sampled rows, each times its factor.
     """
     products = columns * factors
-    ridge, (factor, _) = regularized_factor(products[indices] * factors[:, None], ridge)
-    within = solve_triangular(factor, products.T, lower=True, check_finite=False)
-    return np.maximum(squared_norms - np.einsum("ij,ij->j", within, within), 0.0) / ridge
+    inverse = ShiftedInverse(products[indices] * factors[:, None], ridge)
+    within = solve_triangular(inverse.triangle, products.T, lower=True, check_finite=False)
+    return np.maximum(squared_norms - np.einsum("ij,ij->j", within, within), 0.0) / inverse.ridge

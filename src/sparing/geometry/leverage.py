@@ -9,22 +9,24 @@ from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, eigvalsh
+from scipy.linalg import eigvalsh
 
 from sparing import checks
 from sparing.geometry.gram import Gram, leverage_through_columns
-from sparing.geometry.rows import RidgeInverse, Rows, regularized_factor
+from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 
 FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and how much larger the next one may be
 OVERSAMPLING = 8.0  # rows of a sketch that scores are read from, over d log d: some per cent too high at most
 
 
 class Sample(NamedTuple):
-    """Rows that were drawn, the factor that each is to be multiplied by, and the scores that they were drawn by."""
+    """Rows that were drawn, the factor that each is to be multiplied by, the scores they were drawn by, and how many
+    rows those ask for."""
 
     indices: np.ndarray
     factors: np.ndarray
     scores: np.ndarray
+    wanted: float
 
 
 def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *, gram: bool = False) -> np.ndarray:
@@ -59,12 +61,12 @@ def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *,
         sample = draw_by_leverage(rows, ridge, rng, oversampling=OVERSAMPLING)
         return np.clip(approximate_scores(rows, sample, ridge, rng, ceil(16 * log(rows.shape[0] + 1))), 0.0, 1.0)
     if isinstance(rows, Gram) or rows.shape[0] < rows.shape[1]:
-        ridge, factor = regularized_factor(rows.products(), ridge)
-        return 1.0 - ridge * np.diagonal(cho_solve(factor, np.eye(rows.shape[0])))
-    inverse = RidgeInverse(rows, ridge)
+        inverse = ShiftedInverse(rows.products(), ridge)
+        return 1.0 - inverse.ridge * inverse.diagonal()
+    within = ShiftedInverse(rows.outer(), ridge)
     step = max(1, 2**22 // rows.shape[1])
     parts = [rows.take(np.arange(i, min(i + step, rows.shape[0]))) for i in range(0, rows.shape[0], step)]
-    return np.concatenate([_quadratic_form(part, inverse) for part in parts])
+    return np.concatenate([_quadratic_form(part, within) for part in parts])
 
 
 def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
@@ -94,17 +96,19 @@ def draw_by_leverage(rows: Rows | Gram, ridge: float, rng, *, oversampling: floa
     r"""A sample whose size follows the effective dimension: ``oversampling`` times :math:`d_\lambda \log d_\lambda`.
 
     Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)`. A small sample drawn by u sharpens u, which
-    allows a larger sample that is worth its size, until the next one would hold all that u asks for. With
-    ``most``, the answer is None if that is more rows.
+    allows a larger sample that is worth its size, until the next one would hold all that u asks for, or as
+    many rows as are allowed. The sample's ``wanted`` says how many it asked for.
     """
     scores = np.minimum(1.0, rows.squared_norms() / ridge)
-    size = FIRST_SIZE
-    while size < min(rows.shape[0], most or np.inf):
+    size, most = FIRST_SIZE, min(rows.shape[0], most or rows.shape[0])
+    wanted = float(most)
+    while size < most:
         scores = np.minimum(scores, approximate_scores(rows, draw(scores, size, rng), ridge, rng))
+        wanted = oversampling * scores.sum() * max(1.0, log(max(scores.sum(), 1.0)))
         size *= GROWTH
-        if (wanted := oversampling * scores.sum() * max(1.0, log(max(scores.sum(), 1.0)))) <= size:
-            return draw(scores, wanted, rng) if most is None or wanted <= most else None
-    return draw(scores, rows.shape[0], rng) if most is None else None
+        if wanted <= size:
+            break
+    return draw(scores, min(wanted, most), rng)._replace(wanted=wanted)
 
 
 def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample:
@@ -114,7 +118,7 @@ def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample
     indices = np.flatnonzero(rng.random(len(scores)) < chances)
     if len(indices) == 0:  # a sketch of nothing stands for a matrix that the ridge outweighs
         indices = np.array([np.argmax(scores)])
-    return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores)
+    return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores, size)
 
 
 def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_directions: int = 32) -> np.ndarray:
@@ -149,7 +153,7 @@ def rows_of(A, gram: bool) -> Rows | Gram:
     return Gram(K)
 
 
-def _quadratic_form(rows: Rows, inverse: RidgeInverse) -> np.ndarray:
+def _quadratic_form(rows: Rows, inverse: ShiftedInverse) -> np.ndarray:
     """a_i^T P^-1 a_i for each row."""
     dense = rows.X if isinstance(rows.X, np.ndarray) else rows @ np.eye(rows.shape[1])
     return np.einsum("ij,ji->i", dense, inverse(dense.T))

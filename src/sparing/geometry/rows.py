@@ -121,46 +121,54 @@ class Rows:
             yield block if self.scale is None else block * self.scale[start : start + step, None]
 
 
+class ShiftedInverse:
+    r""":math:`(M + \lambda I)^{-1}` for a positive semidefinite array M, by its Cholesky factor.
+
+    A ridge below the rounding errors of M is raised to them, so that there is a factor even where M is singular;
+    ``ridge`` is the one in use, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
+    """
+
+    def __init__(self, M: np.ndarray, ridge: float):
+        rounding = float(np.finfo(M.dtype).eps * np.trace(M))
+        failed = True
+        while failed:
+            self.ridge = max(ridge, rounding)
+            shifted = M.copy(order="F")
+            shifted.ravel("K")[:: len(M) + 1] += self.ridge
+            (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
+            self.triangle, failed = factorize(shifted, lower=1, overwrite_a=1)
+            rounding *= 10
+
+    def __call__(self, V: np.ndarray) -> np.ndarray:
+        return cho_solve((self.triangle, True), V, check_finite=False)
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of the inverse: column sums of squares of L^-1."""
+        (invert,) = get_lapack_funcs(("trtri",), (self.triangle,))
+        inverse, _ = invert(self.triangle, lower=1)
+        return np.einsum("ij,ij->j", inverse, inverse)
+
+    @property
+    def effective_dimension(self) -> float:
+        r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`."""
+        return len(self.triangle) - self.ridge * float(self.diagonal().sum())
+
+
 class RidgeInverse:
     r""":math:`P^{-1} = (A^T A + \lambda I)^{-1}` as an operator, in O(m d) a product for m rows of d columns.
 
-    With fewer rows than columns it is applied through the m products of rows (Woodbury):
-    :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`. A ridge below the rounding errors of
-    :math:`A A^T` is raised to them, so that P is always positive definite; ``ridge`` is the one in use.
+    With fewer rows than columns it is applied through the products of rows (Woodbury):
+    :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`.
     """
 
     def __init__(self, rows: Rows, ridge: float):
         self.rows = rows
-        self.by_rows = rows.shape[0] < rows.shape[1]
-        self.ridge, self._factor = regularized_factor(rows.products(), ridge)
+        self.within = ShiftedInverse(rows.products(), ridge)
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
-        if not self.by_rows:
-            return cho_solve(self._factor, V, check_finite=False)
-        within = cho_solve(self._factor, self.rows @ V, check_finite=False)
-        return (V - self.rows.transposed(within)) / self.ridge
-
-    @property
-    def effective_dimension(self) -> float:
-        r""":math:`\mathrm{tr}\, A^T A\, P^{-1}`, from the Cholesky factor: :math:`m - \lambda \|L^{-1}\|_F^2`."""
-        factor = self._factor[0]
-        (invert,) = get_lapack_funcs(("trtri",), (factor,))
-        inverse, _ = invert(factor, lower=1)
-        return len(factor) - self.ridge * float(np.linalg.norm(inverse)) ** 2
-
-
-def regularized_factor(products: np.ndarray, ridge: float) -> tuple[float, tuple[np.ndarray, bool]]:
-    """The Cholesky factor of products + ridge I, and the ridge that rounding errors allow."""
-    rounding = np.finfo(products.dtype).eps * np.trace(products)
-    while True:
-        ridge = max(ridge, float(rounding))
-        shifted = products.copy(order="F")
-        shifted.ravel("K")[:: len(products) + 1] += ridge
-        (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
-        factor, failed = factorize(shifted, lower=1, overwrite_a=1)
-        if not failed:
-            return ridge, (factor, True)
-        rounding *= 10
+        if self.rows.shape[0] >= self.rows.shape[1]:
+            return self.within(V)
+        return (V - self.rows.transposed(self.within(self.rows @ V))) / self.within.ridge
 
 
 def matrix(X):

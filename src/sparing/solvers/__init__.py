@@ -1,5 +1,6 @@
 """Solvers whose cost follows the effective dimension of the data."""
 
+from sparing.solvers.kernel import solve_kernel_ridge
 from sparing.solvers.least_squares import solve_ridge
 
-__all__ = ["solve_ridge"]
+__all__ = ["solve_kernel_ridge", "solve_ridge"]

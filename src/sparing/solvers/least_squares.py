@@ -138,18 +138,19 @@ class LeastSquares:
     def whole(self) -> Preconditioner:
         """All rows: conjugate gradients then are iterative refinement of a Cholesky solution."""
         inverse = RidgeInverse(self.rows, self.ridge)
-        return Preconditioner(inverse, effective_dimension=inverse.effective_dimension)
+        return Preconditioner(inverse, effective_dimension=inverse.within.effective_dimension)
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner | None:
         """Some rows by leverage, or as many drawn alike; None if that takes more than ``most``."""
-        if (sample := draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)) is None:
+        sample = draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)
+        if most is not None and sample.wanted > most:
             return None
         scores = sample.scores.sum()
         if sketch == "uniform":
             sample = draw(np.ones(self.rows.shape[0]), len(sample.indices), rng)
         inverse = RidgeInverse(self.rows.take(sample.indices, sample.factors), ridge)
         # A sketch's own dimension is too low on average, the sum of the scores too high (Jensen both times).
-        return Preconditioner(inverse, len(sample.indices), float(np.sqrt(inverse.effective_dimension * scores)))
+        return Preconditioner(inverse, len(sample.indices), float(np.sqrt(inverse.within.effective_dimension * scores)))
 
     def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
         """Conjugate gradients until the excess is within the tolerance."""
