@@ -14,7 +14,9 @@ __all__ = [
     "BudgetRidge",
     "BudgetSVR",
     "SketchedKernelRidge",
+    "SketchedLogistic",
     "SketchedRidge",
+    "SketchedRidgeCV",
     "datasets",
     "designs",
     "estimators",
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
         BudgetRidge,
         BudgetSVR,
         SketchedKernelRidge,
+        SketchedLogistic,
         SketchedRidge,
+        SketchedRidgeCV,
     )
 
 

@@ -3,14 +3,17 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparing import SketchedKernelRidge, SketchedRidge
+from sparing import SketchedKernelRidge, SketchedLogistic, SketchedRidge, SketchedRidgeCV
 
 ESTIMATORS = [
     SketchedRidge(random_state=0),
     SketchedRidge(solver="sketch", random_state=0),
     SketchedRidge(solver="cg", random_state=0),
+    SketchedRidgeCV(random_state=0),
     SketchedKernelRidge(random_state=0),
     SketchedKernelRidge(solver="nystrom", random_state=0),
+    SketchedLogistic(random_state=0),
+    SketchedLogistic(solver="cholesky", random_state=0),
 ]
 
 

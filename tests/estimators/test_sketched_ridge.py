@@ -6,10 +6,11 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold, cross_val_score
 
-from sparing import SketchedRidge
+from sparing import SketchedRidge, SketchedRidgeCV
 from sparing.geometry import effective_dimension
-from sparing.solvers import solve_ridge
+from sparing.solvers import solve_ridge, solve_ridge_path
 
 N, D = 3000, 600
 SOLVERS = ("auto", "sketch", "cholesky", "cg")
@@ -212,3 +213,23 @@ def test_rows_of_zeros_are_no_harm():
     A = np.zeros((40, 3))
     np.testing.assert_array_equal(solve_ridge(A, np.ones(40), 1.0).coef, 0)
     np.testing.assert_array_equal(solve_ridge(A, np.ones(40), 1.0, method="sketch").coef, 0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_a_path_is_what_its_ridges_give(form):
+    ridges = [0.1, 10.0, 1.0]
+    for solution, ridge in zip(solve_ridge_path(form(X), Y, ridges, random_state=0), ridges, strict=True):
+        assert solution.converged
+        expected = solve_ridge(X, Y, ridge, method="cholesky").coef
+        np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-3)
+
+
+def test_cross_validation_is_scikit_learns():
+    few, y, alphas = X[:300, :40], Y[:300, 0], [1e-3, 1.0, 1e3]
+    model = SketchedRidgeCV(alphas, cv=KFold(4)).fit(few, y)
+    expected = [cross_val_score(Ridge(alpha), few, y, cv=KFold(4)) for alpha in alphas]
+    np.testing.assert_allclose(model.cv_scores_.T, expected, atol=1e-6)
+    assert model.alpha_ == alphas[np.argmax(np.mean(expected, axis=1))]
+    np.testing.assert_allclose(model.predict(few), Ridge(model.alpha_).fit(few, y).predict(few), atol=1e-5)
+    with pytest.raises(ValueError, match="alphas must be a positive"):
+        SketchedRidgeCV([1.0, 0.0]).fit(few, y)

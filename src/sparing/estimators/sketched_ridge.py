@@ -89,12 +89,12 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
         rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
-        self._publish(self._solve(rows, targets))
+        self._publish(self._solve(rows, targets, self.alpha))
         return self
 
-    def _solve(self, rows: Rows, targets: np.ndarray) -> Solution:
+    def _solve(self, rows: Rows, targets: np.ndarray, alpha: float) -> Solution:
         options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
-        return solve_ridge(rows, targets, checks.positive("alpha", self.alpha), method=self.solver, **options)
+        return solve_ridge(rows, targets, checks.positive("alpha", alpha), method=self.solver, **options)
 
     def _publish(self, solution: Solution) -> None:
         """The model, and how it was found."""

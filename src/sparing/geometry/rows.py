@@ -161,9 +161,14 @@ class RidgeInverse:
     :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`.
     """
 
-    def __init__(self, rows: Rows, ridge: float):
+    def __init__(self, rows: Rows, ridge: float, products: np.ndarray | None = None):
         self.rows = rows
-        self.within = ShiftedInverse(rows.products(), ridge)
+        self.products = rows.products() if products is None else products
+        self.within = ShiftedInverse(self.products, ridge)
+
+    def at(self, ridge: float) -> "RidgeInverse":
+        """The same rows with another ridge, from the same products."""
+        return RidgeInverse(self.rows, ridge, self.products)
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
         if self.rows.shape[0] >= self.rows.shape[1]:

@@ -11,16 +11,19 @@ from sparing.types import Solution
 Solver = Callable[[float, np.ndarray | None], Solution]
 
 
-def within_ball(solve: Solver, ridge: float, radius: float, slope: float) -> Solution:
+def within_ball(
+    solve: Solver, ridge: float, radius: float, slope: float, size: Callable[[np.ndarray], float] = np.linalg.norm
+) -> Solution:
     r"""Minimise :math:`L(w) + \tfrac\lambda2 \|w\|^2` over :math:`\|w\| \le B`, L convex, by larger ridges.
 
     If the constraint binds, the minimiser is that of :math:`L(w) + \tfrac\mu2 \|w\|^2` for the one
     :math:`\mu \ge \lambda` at which it has norm B (complementary slackness). The norm falls as :math:`\mu` grows,
     and is at most :math:`\|\nabla L(0)\|/\mu`, which brackets the root. ``solve(ridge, start)`` solves without the
-    constraint; ``slope`` is :math:`\|\nabla L(0)\|`. Each solution is the start of the next.
+    constraint; ``slope`` is :math:`\|\nabla L(0)\|`, ``size`` the norm of w in a solution's
+    coef. Each solution is the start of the next.
     """
     solution = solve(ridge, None)
-    if np.linalg.norm(solution.coef) <= radius:
+    if size(solution.coef) <= radius:
         return solution
     iterations = solution.iterations
 
@@ -28,9 +31,9 @@ def within_ball(solve: Solver, ridge: float, radius: float, slope: float) -> Sol
         nonlocal solution, iterations
         solution = solve(float(np.exp(logarithm)), solution.coef)
         iterations += solution.iterations
-        return float(np.log(np.linalg.norm(solution.coef) / radius))
+        return float(np.log(size(solution.coef) / radius))
 
     highest = np.log(2 * slope / radius)
     brentq(excess, np.log(ridge), max(highest, np.log(2 * ridge)), xtol=1e-10, rtol=1e-12)
-    shrunk = solution.coef * min(1.0, radius / float(np.linalg.norm(solution.coef)))
-    return replace(solution, coef=shrunk, iterations=iterations)
+    inside = solution.coef * min(1.0, radius / size(solution.coef))  # the root is found up to rounding
+    return replace(solution, coef=inside, iterations=iterations)

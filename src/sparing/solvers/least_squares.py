@@ -190,3 +190,33 @@ def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dim
         iterations=sum(solution.iterations for solution in found),
         converged=all(solution.converged for solution in found),
     )
+
+
+def solve_ridge_path(A, y, ridges, *, tol: float = 1e-10, max_iter: int = 1000, random_state=None) -> list[Solution]:
+    r"""One solution for each of several ridges, from the same sketch.
+
+    Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
+    solved from the largest to the smallest, each from where the last one ended; the order of the answers is
+    that of ``ridges``. Small problems share their products of columns instead.
+
+    Examples
+    --------
+    >>> [round(float(solution.coef[0]), 2) for solution in solve_ridge_path([[1.0], [1.0]], [1.0, 1.0], [2.0, 6.0])]
+    [0.5, 0.25]
+    """
+    ridges = [checks.positive("ridges", ridge) for ridge in ridges]
+    rows = A if isinstance(A, Rows) else Rows(A)
+    targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
+    smallest = LeastSquares(rows, targets, min(ridges), tol, max_iter)
+    small = min(rows.shape) <= SMALL
+    rng = np.random.default_rng(checks.seed(random_state))
+    made = None if small else smallest.sketched("leverage", min(ridges), rng, most=min(rows.shape) // 2)
+    shared = RidgeInverse(rows, min(ridges)) if made is None and not rows.is_sparse else made and made.inverse
+    solutions, start = {}, None
+    for ridge in sorted(set(ridges), reverse=True):
+        problem = LeastSquares(rows, targets, ridge, tol, max_iter)
+        inverse = shared.at(ridge) if isinstance(shared, RidgeInverse) else problem.plain().inverse
+        solution = problem.descend(Preconditioner(inverse, made.size if made else 0), start)
+        start = solution.coef
+        solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
+    return [solutions[ridge] for ridge in ridges]
