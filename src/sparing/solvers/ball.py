@@ -11,8 +11,12 @@ from sparing.types import Solution
 Solver = Callable[[float, np.ndarray | None], Solution]
 
 
+def norm(coef: np.ndarray) -> float:
+    return float(np.linalg.norm(coef))
+
+
 def within_ball(
-    solve: Solver, ridge: float, radius: float, slope: float, size: Callable[[np.ndarray], float] = np.linalg.norm
+    solve: Solver, ridge: float, radius: float, slope: float, size: Callable[[np.ndarray], float] = norm
 ) -> Solution:
     r"""Minimise :math:`L(w) + \tfrac\lambda2 \|w\|^2` over :math:`\|w\| \le B`, L convex, by larger ridges.
 

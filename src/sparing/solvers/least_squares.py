@@ -7,6 +7,7 @@ accuracy asked for alone, and P costs :math:`O(d_\lambda^2 d)` beside them.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -124,10 +125,9 @@ class LeastSquares:
             if tried.converged:
                 return tried
             start = tried.coef
-        if made := self.sketched(sketch, self.ridge, rng, most=smaller // 2):
+        made = self.sketched(sketch, self.ridge, rng, most=smaller // 2)
+        if made.size or not dense:
             return self.descend(made, start)
-        if not dense:
-            return self.descend(self.plain(), start)
         tried = self.descend(self.plain(), start, smaller // CHOLESKY_STEPS)
         return tried if tried.converged else self.descend(self.whole(), tried.coef)
 
@@ -140,17 +140,18 @@ class LeastSquares:
         inverse = RidgeInverse(self.rows, self.ridge)
         return Preconditioner(inverse, effective_dimension=inverse.within.effective_dimension)
 
-    def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner | None:
-        """Some rows by leverage, or as many drawn alike; None if that takes more than ``most``."""
+    def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
+        """Some rows by leverage, or as many drawn alike; of size 0 and plain if that takes more than ``most``."""
         sample = draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)
         if most is not None and sample.wanted > most:
-            return None
+            return self.plain()
         scores = sample.scores.sum()
         if sketch == "uniform":
             sample = draw(np.ones(self.rows.shape[0]), len(sample.indices), rng)
         inverse = RidgeInverse(self.rows.take(sample.indices, sample.factors), ridge)
         # A sketch's own dimension is too low on average, the sum of the scores too high (Jensen both times).
-        return Preconditioner(inverse, len(sample.indices), float(np.sqrt(inverse.within.effective_dimension * scores)))
+        dimension = float(np.sqrt(inverse.within.effective_dimension * scores))
+        return Preconditioner(inverse, len(sample.indices), dimension)
 
     def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
         """Conjugate gradients until the excess is within the tolerance."""
@@ -158,16 +159,16 @@ class LeastSquares:
             lambda V: self.rows.transposed(self.rows @ V) + self.ridge * V,
             self.right,
             made.inverse,
-            enough=lambda energy, W: energy <= self._allowed(W),
+            enough=lambda energy, W: energy <= self.allowed(W),
             max_iter=self.max_iter if max_iter is None else max_iter,
             start=start,
         )
-        allowed = self._allowed(descent.point)
+        allowed = self.allowed(descent.point)
         residual = float(np.max(self.tol * descent.energy / np.maximum(allowed, np.finfo(float).tiny)))
         converged = bool(np.all(descent.energy <= allowed))
         return Solution(descent.point, descent.iterations, residual, converged, made.size, made.effective_dimension)
 
-    def _allowed(self, W: np.ndarray) -> np.ndarray:
+    def allowed(self, W: np.ndarray) -> np.ndarray:
         """tol times twice the objective, which is ||y||^2 - w . A^T y at the minimum, and never less than rounding."""
         objective = self.total - np.einsum("ij,ij->j", W, self.right)
         return self.tol * np.maximum(objective, np.finfo(W.dtype).eps * self.total)
@@ -175,15 +176,10 @@ class LeastSquares:
 
 def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dimensions: int, options) -> Solution:
     """One target at a time: each has a ridge of its own at which it reaches the ball's surface."""
-    found = [
-        within_ball(
-            lambda larger, start, y=y: solve_ridge(rows, y, larger, start=start, **options),
-            ridge,
-            radius,
-            float(np.linalg.norm(rows.transposed(y[:, None]))),
-        )
-        for y in targets.T
-    ]
+    found = []
+    for y in targets.T:
+        slope = float(np.linalg.norm(rows.transposed(y[:, None])))
+        found.append(within_ball(partial(_from_start, rows, y, options), ridge, radius, slope))
     return replace(
         max(found, key=lambda solution: solution.residual),
         coef=np.column_stack([solution.coef for solution in found]) if n_dimensions == 2 else found[0].coef,
@@ -207,16 +203,22 @@ def solve_ridge_path(A, y, ridges, *, tol: float = 1e-10, max_iter: int = 1000, 
     ridges = [checks.positive("ridges", ridge) for ridge in ridges]
     rows = A if isinstance(A, Rows) else Rows(A)
     targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
-    smallest = LeastSquares(rows, targets, min(ridges), tol, max_iter)
-    small = min(rows.shape) <= SMALL
     rng = np.random.default_rng(checks.seed(random_state))
-    made = None if small else smallest.sketched("leverage", min(ridges), rng, most=min(rows.shape) // 2)
-    shared = RidgeInverse(rows, min(ridges)) if made is None and not rows.is_sparse else made and made.inverse
+    problem = LeastSquares(rows, targets, min(ridges), tol, max_iter)
+    made = problem.plain()
+    if min(rows.shape) > SMALL:
+        made = problem.sketched("leverage", min(ridges), rng, most=min(rows.shape) // 2)
+    if not made.size and not rows.is_sparse:
+        made = problem.whole()
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)
-        inverse = shared.at(ridge) if isinstance(shared, RidgeInverse) else problem.plain().inverse
-        solution = problem.descend(Preconditioner(inverse, made.size if made else 0), start)
+        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else problem.plain().inverse
+        solution = problem.descend(Preconditioner(inverse, made.size), start)
         start = solution.coef
         solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
     return [solutions[ridge] for ridge in ridges]
+
+
+def _from_start(rows: Rows, y: np.ndarray, options, ridge: float, start: np.ndarray | None) -> Solution:
+    return solve_ridge(rows, y, ridge, start=start, **options)

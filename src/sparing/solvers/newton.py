@@ -5,6 +5,8 @@ of the loss, :math:`O(\beta/\alpha)`, whatever the spectrum of A (Agarwal & Gone
 carry the curvature of the loss at the current point, so that even that ratio drops out.
 """
 
+from typing import Any
+
 import numpy as np
 
 from sparing import checks
@@ -80,7 +82,7 @@ def solve_smooth(
     tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
     if radius is None:
         return newton.run(np.zeros((rows.shape[1] + 1, n_outputs)) if start is None else start, tol, max_iter)
-    options = {"n_outputs": n_outputs, "fit_intercept": fit_intercept, "method": method}
+    options: dict[str, Any] = {"n_outputs": n_outputs, "fit_intercept": fit_intercept, "method": method}
     options |= {"tol": tol, "max_iter": max_iter, "random_state": random_state}
     return within_ball(
         lambda larger, start: solve_smooth(rows, loss, larger, start=start, **options),
@@ -155,7 +157,8 @@ class Newton:
         descent = descend(None, PLAIN_STEPS if plain else 1000)
         if plain and descent.iterations == PLAIN_STEPS:
             self.adaptive = False  # one attempt: a sketch from now on, or plain steps if it would be too large
-            self.method = "sketch" if self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2)) else "cg"
+            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
+            self.method = "cg" if self.sample is None else "sketch"
             descent = descend(descent.point, 1000)
         return descent.point.reshape(shape), float(-np.sum(gradient.ravel() * descent.point.ravel()))
 
@@ -173,22 +176,20 @@ class Newton:
         weighted = self._weighted(Z)
         if self.method == "cholesky":
             return weighted
-        if self.sample is None:
-            self._draw(weighted, None)
-        return weighted.take(self.sample.indices, self.sample.factors)
+        sample = self.sample or self._draw(weighted, None)
+        return weighted.take(sample.indices, sample.factors)
 
     def _weighted(self, Z) -> Rows:
         scale = np.sqrt(self.loss.curvature(Z))
         own = scale if self.rows.scale is None else scale * self.rows.scale
         return Rows(self.rows.X, scale=own, shift=self.rows.shift)
 
-    def _draw(self, weighted: Rows, most: int | None) -> bool:
-        """Rows by their leverage; False if that would take more than ``most``."""
+    def _draw(self, weighted: Rows, most: int | None) -> Sample:
+        """Rows by their leverage, to be kept unless they ask for more than ``most``."""
         sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
-        if most is not None and sample.wanted > most:
-            return False
-        self.sample, self.effective_dimension = sample, float(sample.scores.sum())
-        return True
+        if most is None or sample.wanted <= most:
+            self.sample, self.effective_dimension = sample, float(sample.scores.sum())
+        return sample
 
     def _search(self, W, Z, value, step, change, decrement):
         """Halve the step until the objective falls as it should; scores move along, so no pass over A is needed."""
