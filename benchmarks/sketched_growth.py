@@ -3,12 +3,12 @@
     python benchmarks/sketched_growth.py [growth.png]    # about a minute, 1 GB; the picture needs matplotlib
 
 Dense rows with eigenvalues 1/i^2. Along each line one of n, d and the ridge changes. Theory says: passes over the data,
-so a slope of 1 in n and d; and a sketch of O(d_lambda^2 d), so between 0 and 2 in the effective dimension. All points
-are timed in turn, and the median of the rounds counts. Prints Markdown.
+so a slope of 1 in n and d; and a sketch of O(d_lambda^2 d), so between 0 and 2 in the effective dimension. The median
+processor time of some rounds counts; set OPENBLAS_NUM_THREADS=1, or waiting threads count too. Prints Markdown.
 """
 
 import sys
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -32,9 +32,9 @@ def measure(n, d, ridge) -> tuple[float, object]:
     X, y = make(n, d)
     times = []
     for _ in range(ROUNDS):
-        start = perf_counter()
+        start = process_time()
         solution = solve_ridge(X, y, ridge * n, method="sketch", random_state=0)
-        times.append(perf_counter() - start)
+        times.append(process_time() - start)
     return float(np.median(times)), solution
 
 
