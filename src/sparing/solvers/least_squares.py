@@ -23,7 +23,6 @@ OVERSAMPLING = 0.5  # rows of a sketch over d log d: more of them cost more than
 METHODS = ("auto", "sketch", "cholesky", "cg")
 SMALL = 512  # up to so many rows or columns a Cholesky factor costs less than asking whether something else would
 PLAIN_STEPS = 50  # of conjugate gradients on a sparse matrix before a sketch is tried
-CHOLESKY_STEPS = 100  # a pass over a dense matrix costs as much as a Cholesky solution of it with so many columns
 
 
 class Preconditioner(NamedTuple):
@@ -128,8 +127,7 @@ class LeastSquares:
         made = self.sketched(sketch, self.ridge, rng, most=smaller // 2)
         if made.size or not dense:
             return self.descend(made, start)
-        tried = self.descend(self.plain(), start, smaller // CHOLESKY_STEPS)
-        return tried if tried.converged else self.descend(self.whole(), tried.coef)
+        return self.descend(self.whole(), start)
 
     def plain(self) -> Preconditioner:
         """The ridge alone: its energy bounds the excess, as the Hessian is no less than the ridge."""
