@@ -15,6 +15,10 @@ __all__ = [
     "BudgetSVR",
     "OnlineClassifier",
     "OnlineRegressor",
+    "SketchedKernelRidge",
+    "SketchedLogistic",
+    "SketchedRidge",
+    "SketchedRidgeCV",
     "datasets",
     "designs",
     "estimators",
@@ -22,12 +26,13 @@ __all__ = [
     "learners",
     "optim",
     "sketches",
+    "solvers",
     "sources",
     "theory",
 ]
 
 if TYPE_CHECKING:
-    from sparing import datasets, designs, estimators, geometry, learners, optim, sketches, sources, theory
+    from sparing import datasets, designs, estimators, geometry, learners, optim, sketches, solvers, sources, theory
     from sparing.estimators import (
         BudgetClassifier,
         BudgetLasso,
@@ -35,6 +40,10 @@ if TYPE_CHECKING:
         BudgetSVR,
         OnlineClassifier,
         OnlineRegressor,
+        SketchedKernelRidge,
+        SketchedLogistic,
+        SketchedRidge,
+        SketchedRidgeCV,
     )
 
 

@@ -105,3 +105,19 @@ class Ledger:
         self.cells += len(attributes)
         self.examples += 1
         self.spent += price
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver found, and how: ``converged`` says whether ``residual`` came down to the tolerance asked for.
+
+    ``residual`` is an estimate of how far the objective is above its minimum, as a part of the objective. A
+    ``sketch_size`` of 0 says that no sketch was needed; the ``effective_dimension`` is known where one was made.
+    """
+
+    coef: np.ndarray
+    iterations: int
+    residual: float
+    converged: bool
+    sketch_size: int = 0
+    effective_dimension: float | None = None

@@ -4,6 +4,21 @@ from sparing.estimators.adaptive import OnlineRegressor
 from sparing.estimators.adaptive_classifier import OnlineClassifier
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.classifier import BudgetClassifier
+from sparing.estimators.sketched_kernel import SketchedKernelRidge
+from sparing.estimators.sketched_logistic import SketchedLogistic
+from sparing.estimators.sketched_ridge import SketchedRidge
+from sparing.estimators.sketched_ridge_cv import SketchedRidgeCV
 from sparing.estimators.svr import BudgetSVR
 
-__all__ = ["BudgetClassifier", "BudgetLasso", "BudgetRidge", "BudgetSVR", "OnlineClassifier", "OnlineRegressor"]
+__all__ = [
+    "BudgetClassifier",
+    "BudgetLasso",
+    "BudgetRidge",
+    "BudgetSVR",
+    "OnlineClassifier",
+    "OnlineRegressor",
+    "SketchedKernelRidge",
+    "SketchedLogistic",
+    "SketchedRidge",
+    "SketchedRidgeCV",
+]

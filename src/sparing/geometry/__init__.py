@@ -1,5 +1,16 @@
-"""The geometry of the data: what it says about where to look."""
+"""The geometry of the data: what it says about where to look, and how much there is to see."""
 
+from sparing.geometry.effective_dimension import best_ridge, effective_dimension, effective_dimension_at_most
+from sparing.geometry.leverage import ridge_leverage_scores, spectral_bounds
 from sparing.geometry.moments import half_norm, improvement_ratio, second_moments
 
-__all__ = ["half_norm", "improvement_ratio", "second_moments"]
+__all__ = [
+    "best_ridge",
+    "effective_dimension",
+    "effective_dimension_at_most",
+    "half_norm",
+    "improvement_ratio",
+    "ridge_leverage_scores",
+    "second_moments",
+    "spectral_bounds",
+]

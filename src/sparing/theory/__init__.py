@@ -21,14 +21,19 @@ sqrt(log(2d) / (5m)) / G (HK print 1/(4B^2) for 1/(4B), KS repeat the ridge step
 
 from sparing.theory.bounds import gradient_second_moment, risk_bound, sample_complexity, step_size
 from sparing.theory.pilots import confidence_width, pilot_size, smallest_paying_pilot
+from sparing.theory.samples import decay_dimension, excess_risk_bound, lower_risk_bound, rows_needed
 from sparing.theory.spread import ALGORITHMS
 
 __all__ = [
     "ALGORITHMS",
     "confidence_width",
+    "decay_dimension",
+    "excess_risk_bound",
     "gradient_second_moment",
+    "lower_risk_bound",
     "pilot_size",
     "risk_bound",
+    "rows_needed",
     "sample_complexity",
     "smallest_paying_pilot",
     "step_size",

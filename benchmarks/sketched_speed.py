@@ -1,0 +1,151 @@
+"""Time of the sketched solvers against every scikit-learn solver of the same problem, side by side in one run.
+
+    python benchmarks/sketched_speed.py ridge       # dense 20,000 x 4,096, eigenvalues 1/i^2, ridge 1e-5 n; 2 GB
+    python benchmarks/sketched_speed.py kernel      # RBF on 15,000 rows of Covertype; 6 GB, needs SPARING_DATA
+    python benchmarks/sketched_speed.py logistic    # RCV1; needs SPARING_DATA
+    python benchmarks/sketched_speed.py easy        # small and well-conditioned problems
+
+Everything is fitted in turn, round by round; the median time of each counts, and its ratio to that of the fastest
+scikit-learn solver whose objective is no worse than 1e-6 above the best one found. Prints Markdown.
+"""
+
+import argparse
+from time import perf_counter
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+
+from sparing import SketchedKernelRidge, SketchedLogistic, SketchedRidge
+from sparing.datasets import load_covertype, load_rcv1
+
+EQUAL = 1e-6  # a solver counts if its objective is within this of the best
+
+
+def seconds(action) -> tuple[float, object]:
+    start = perf_counter()
+    result = action()
+    return perf_counter() - start, result
+
+
+def interleaved(actions: dict, rounds: int) -> tuple[dict, dict]:
+    """Median times and last results; whatever slows the machine down slows all of them."""
+    times, results = {name: [] for name in actions}, {}
+    for _ in range(rounds):
+        for name, action in actions.items():
+            took, results[name] = seconds(action)
+            times[name].append(took)
+    return {name: float(np.median(took)) for name, took in times.items()}, results
+
+
+def compare(title, actions, objective, rounds) -> None:
+    """One row a solver: its time over that of the fastest scikit-learn solver that is as good, and its objective."""
+    times, models = interleaved(actions, rounds)
+    values = {name: objective(model) for name, model in models.items()}
+    best = min(values.values())
+    peers = {n: times[n] for n in times if not n.startswith("Sketched") and values[n] <= best * (1 + EQUAL)}
+    fastest = min(peers, key=peers.get)
+    for name, model in models.items():
+        note = f"{getattr(model, 'sketch_size_', '')} | {np.max(getattr(model, 'n_iter_', 0) or 0)}"
+        excess = f"{values[name] / best - 1:.1e}"
+        print(f"| {title} | {name} | {times[name] / times[fastest]:.2f} | {excess} | {note} |", flush=True)
+
+
+def ridge_objective(X, y, alpha):
+    return lambda model: np.sum((y - model.predict(X)) ** 2) + alpha * np.sum(model.coef_**2)
+
+
+def ridge_peers(X, y, alpha, solvers):
+    """Ridge by each solver, at tolerances at which it may be as good."""
+    peers = {f"Ridge {name}": Ridge(alpha, solver=name, tol=tol) for name, tol in solvers}
+    peers["SketchedRidge"] = SketchedRidge(alpha, random_state=0)
+    return {name: lambda model=model: model.fit(X, y) for name, model in peers.items()}
+
+
+def ridge(rounds) -> None:
+    n, d = 20_000, 4_096
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    X = (rng.standard_normal((n, d)) / np.arange(1, d + 1)) @ basis
+    y = X @ basis.T @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)
+    solvers = [("cholesky", 1e-4), ("sparse_cg", 1e-6), ("lsqr", 1e-6)]
+    compare("20,000 x 4,096", ridge_peers(X, y, 1e-5 * n, solvers), ridge_objective(X, y, 1e-5 * n), rounds)
+
+
+def easy(rounds) -> None:
+    rng = np.random.default_rng(0)
+    for n, d in ((100, 5), (1_000, 50), (10_000, 100), (2_000, 1_000), (1_000, 2_000), (20_000, 1_000)):
+        X = rng.standard_normal((n, d))
+        y = X @ rng.standard_normal(d) + rng.standard_normal(n)
+        compare(f"{n:,} x {d:,}", ridge_peers(X, y, 1.0, [("auto", 1e-4)]), ridge_objective(X, y, 1.0), 5 * rounds)
+    X = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, format="csr")
+    y = X @ rng.standard_normal(5_000) + rng.standard_normal(20_000)
+    solvers = [("auto", 1e-4), ("sparse_cg", 1e-6)]
+    compare("sparse 20,000 x 5,000", ridge_peers(X, y, 1.0, solvers), ridge_objective(X, y, 1.0), 5 * rounds)
+
+
+def kernel(rounds) -> None:
+    """In all, apart from the kernel matrix, and how far predictions are apart."""
+    n, gamma, alpha = 15_000, 0.02, 1.0
+    made = load_covertype()
+    rng = np.random.default_rng(0)
+    chosen = rng.permutation(len(made.target))[: n + 2_000]
+    X = made.data[chosen].astype(np.float64)
+    X = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-12)
+    y, X, test = made.target[chosen][:n].astype(np.float64), X[:n], X[n:]
+    actions = {
+        "KernelRidge": lambda: KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma).fit(X, y).predict(test),
+        "rbf_kernel": lambda: rbf_kernel(X, gamma=gamma).shape,
+        "SketchedKernelRidge": lambda: (
+            (model := SketchedKernelRidge(alpha, kernel="rbf", gamma=gamma, random_state=0).fit(X, y)).predict(test),
+            model,
+        ),
+    }
+    times, results = interleaved(actions, rounds)
+    predictions, model = results["SketchedKernelRidge"]
+    apart = (times["KernelRidge"] - times["rbf_kernel"]) / (times["SketchedKernelRidge"] - times["rbf_kernel"])
+    print(f"| in all | {times['KernelRidge'] / times['SketchedKernelRidge']:.1f} |")
+    print(f"| apart from the kernel matrix | {apart:.1f} |")
+    print(f"| largest difference of predictions | {np.abs(predictions - results['KernelRidge']).max():.1e} |")
+    print(f"| effective dimension, landmarks | {model.effective_dimension_:.0f}, {model.sketch_size_} |")
+    print(f"| steps | {model.n_iter_} |")
+
+
+def logistic(rounds) -> None:
+    made = load_rcv1()
+    X, y = made.data.astype(np.float64), made.target
+    for C in (1.0, 100.0):
+        peers = {
+            f"LogisticRegression {name}": LogisticRegression(C=C, solver=name, tol=tol, max_iter=1000)
+            for name, tol in (("lbfgs", 1e-6), ("newton-cg", 1e-6), ("liblinear", 1e-3))
+        }
+        peers["SketchedLogistic"] = SketchedLogistic(1 / C, random_state=0)
+
+        def objective(model, C=C):
+            return C * np.logaddexp(0, -y * model.decision_function(X)).sum() + 0.5 * np.sum(model.coef_**2)
+
+        actions = {name: lambda model=model: model.fit(X, y) for name, model in peers.items()}
+        compare(f"RCV1, C = {C:g}", actions, objective, rounds)
+
+
+def main() -> None:
+    tasks = {"ridge": ridge, "kernel": kernel, "logistic": logistic, "easy": easy}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=tasks)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    if options.task == "kernel":
+        print("| | KernelRidge / SketchedKernelRidge |\n| --- | --- |")
+    else:
+        print("| problem | solver | time / fastest equal peer | objective above the best | rows | steps |")
+        print("| --- | --- | --- | --- | --- | --- |")
+    with catch_warnings():
+        simplefilter("ignore")
+        tasks[options.task](options.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Kernel ridge regression whose cost follows the effective dimension of the kernel matrix."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from sparing import checks
+from sparing.estimators.sketched_ridge import warn_unless_converged
+from sparing.geometry.gram import Gram
+from sparing.solvers.kernel import METHODS, KernelGram, solve_kernel_ridge, solve_on_landmarks
+
+MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float64
+
+
+class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Kernel ridge regression, :math:`\alpha_i` with :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
+
+    Gives what scikit-learn's ``KernelRidge`` gives, without factorising K: some :math:`d_\alpha \log d_\alpha`
+    examples, drawn by leverage, make a few products with K enough.
+
+    Parameters
+    ----------
+    alpha : float
+        The ridge, above zero.
+    kernel : str or callable
+        A kernel of ``sklearn.metrics.pairwise``, "precomputed", or a function of two examples.
+    gamma, degree, coef0 : float
+        Of that kernel, as for ``KernelRidge``.
+    kernel_params : dict, optional
+        Keywords for a callable.
+    solver : {"auto", "sketch", "cholesky", "cg", "nystrom"}
+        "sketch", "cholesky" and "cg" solve the whole system: see :func:`sparing.solvers.solve_kernel_ridge`. Up to
+        20,000 examples they store K, beyond that they compute it anew in every step. "nystrom" is an
+        approximation: functions spanned by the landmarks alone, in O(n m) memory for m of them. "auto" is
+        "cholesky" up to 1,000 examples, "sketch" up to 20,000 and "nystrom" beyond.
+    tol : float
+        How far the dual objective may be above its minimum, relative to it.
+    max_iter : int
+        Steps of conjugate gradients at most.
+    random_state : int, RandomState or None
+        For the landmarks.
+
+    Attributes
+    ----------
+    dual_coef_ : array
+        One weight an example of ``X_fit_``.
+    X_fit_ : array
+        All examples, or the landmarks with "nystrom".
+    n_iter_ : int
+        Steps of conjugate gradients.
+    sketch_size_ : int
+        Landmarks; 0 if there were none.
+    effective_dimension_ : float or None
+        Exact with a Cholesky factor; with landmarks an estimate, within a factor of two; None with "cg".
+
+    Examples
+    --------
+    >>> from sparing import SketchedKernelRidge
+    >>> X = np.linspace(0, 6, 1500)[:, None]
+    >>> model = SketchedKernelRidge(alpha=0.1, gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3), model.sketch_size_ < 100
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        solver="auto",
+        tol=1e-10,
+        max_iter=1000,
+        random_state=None,
+    ):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows of X, or to a square kernel matrix if that is precomputed, and one or several targets each."""
+        checks.positive("alpha", self.alpha)
+        solver = checks.one_of("solver", self.solver, (*METHODS, "nystrom"))
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
+        )
+        n, y = X.shape[0], y.astype(np.float64)
+        scale = None
+        if sample_weight is not None:
+            scale = np.sqrt(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+            y = (y.T * scale).T
+        if solver == "nystrom" or (solver == "auto" and n > MOST_STORED):
+            gram = self._gram(X, scale, stored=False)
+            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
+            solution, landmarks = solve_on_landmarks(gram, y, self.alpha, **options)
+        else:
+            gram = self._gram(X, scale, stored=n <= MOST_STORED)
+            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
+            solution, landmarks = solve_kernel_ridge(gram, y, self.alpha, method=solver, **options), None
+        warn_unless_converged(solution, self.tol, "or check that the kernel is positive definite")
+        return self._publish(X, scale, solution, landmarks)
+
+    def _publish(self, X, scale, solution, landmarks):
+        """The model, for examples that are not weighted."""
+        chosen = slice(None) if landmarks is None else landmarks
+        self.dual_coef_ = solution.coef if scale is None else (solution.coef.T * scale[chosen]).T
+        self.X_fit_, self._landmarks = X[chosen], landmarks
+        self.n_iter_ = solution.iterations
+        self.sketch_size_ = solution.sketch_size
+        self.effective_dimension_ = solution.effective_dimension
+        return self
+
+    def predict(self, X):
+        """Predictions for rows of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        if self.kernel == "precomputed" and self._landmarks is not None:
+            return X[:, self._landmarks] @ self.dual_coef_
+        return self._kernel(X, self.X_fit_) @ self.dual_coef_
+
+    def _gram(self, X, scale, *, stored: bool) -> Gram:
+        if self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"a precomputed kernel matrix must be square; got shape {X.shape}.")
+            return Gram(X, scale=scale)
+        if stored:
+            return Gram(self._kernel(X, None), scale=scale)
+        return KernelGram(lambda rows, columns: self._kernel(X[rows], X[columns]), X.shape[0], scale=scale)
+
+    def _kernel(self, X, Y):
+        if callable(self.kernel):
+            return pairwise_kernels(X, Y, metric=self.kernel, **(self.kernel_params or {}))
+        params = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **params)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,145 @@
+"""Ridge regression whose cost follows the effective dimension of the data."""
+
+from warnings import warn
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from sparing import checks
+from sparing.geometry.rows import Rows
+from sparing.solvers import solve_ridge
+from sparing.types import Solution
+
+
+class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Ridge regression, :math:`\min_w \|y - Xw\|^2 + \alpha \|w\|^2`, preconditioned by a sketch of the rows.
+
+    Gives what scikit-learn's ``Ridge`` gives, faster where the effective dimension
+    :math:`d_\alpha = \sum_i \lambda_i/(\lambda_i + \alpha)` is small against rows and columns, :math:`\lambda_i` the
+    eigenvalues of :math:`X^T X`: X may then be as ill-conditioned as it likes. Elsewhere ``solver="auto"`` does what
+    ``Ridge`` does, or plain conjugate gradients.
+
+    Parameters
+    ----------
+    alpha : float
+        The ridge, above zero.
+    fit_intercept : bool
+        Whether to fit an intercept, on which there is no penalty. X is centred without a copy, sparse or not.
+    solver : {"auto", "sketch", "cholesky", "cg"}
+        See :func:`sparing.solvers.solve_ridge`.
+    sketch : {"leverage", "uniform"}
+        How rows of the sketch are drawn.
+    radius : float, optional
+        The constraint :math:`\|w\| \le B`.
+    tol : float
+        How far the objective may be above its minimum, relative to it.
+    max_iter : int
+        Steps of conjugate gradients at most.
+    random_state : int, RandomState or None
+        For the sketch. With another seed the result is another one within ``tol``.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array, float or array
+    n_iter_ : int
+        Steps of conjugate gradients; each reads X twice.
+    sketch_size_ : int
+        Rows of the sketch; 0 if none was needed.
+    effective_dimension_ : float or None
+        An estimate of :math:`d_\alpha` within some 10 % where a sketch was made, exact with a Cholesky factor; None
+        if plain steps did.
+
+    Examples
+    --------
+    >>> from sparing import SketchedRidge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((4000, 600)) / np.arange(1, 601)
+    >>> model = SketchedRidge(alpha=1.0, random_state=0).fit(X, X[:, 0] + 3.0)
+    >>> round(float(model.intercept_), 3), model.sketch_size_ < 600, model.n_iter_ < 40
+    (3.0, True, True)
+    """
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        solver="auto",
+        sketch="leverage",
+        radius=None,
+        tol=1e-10,
+        max_iter=1000,
+        random_state=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.sketch = sketch
+        self.radius = radius
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to rows of X and one or several targets each."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
+        )
+        rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
+        self._publish(self._solve(rows, targets, self.alpha))
+        return self
+
+    def _solve(self, rows: Rows, targets: np.ndarray, alpha: float) -> Solution:
+        options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
+        return solve_ridge(rows, targets, checks.positive("alpha", alpha), method=self.solver, **options)
+
+    def _publish(self, solution: Solution) -> None:
+        """The model, and how it was found."""
+        warn_unless_converged(solution, self.tol, "or pass solver='cholesky'")
+        means, target_means = self._centre
+        self.coef_ = solution.coef.T
+        self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
+        self.n_iter_ = solution.iterations
+        self.sketch_size_ = solution.sketch_size
+        self.effective_dimension_ = solution.effective_dimension
+
+    def predict(self, X):
+        """Predictions for rows of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
+    """Say how far off the solution may be, and what to do."""
+    if not solution.converged:
+        warn(
+            f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above its "
+            f"minimum, over tol={tol:.1g}; raise max_iter, tol or alpha, {remedy}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:
+    """Rows and targets whose plain least squares are the weighted ones with an intercept; and the means taken off."""
+    y = y.astype(X.dtype, copy=False)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)
+    means, target_means = None, np.zeros(y.shape[1:], dtype=X.dtype)
+    if centre:
+        shares = np.full(len(y), 1 / len(y), X.dtype) if sample_weight is None else sample_weight / sample_weight.sum()
+        means, target_means = np.asarray(X.T @ shares), y.T @ shares
+    scale = None if sample_weight is None else np.sqrt(sample_weight)
+    targets = y - target_means
+    if scale is not None:
+        targets = (targets.T * scale).T
+    return Rows(X, scale=scale, shift=means), targets, (means, target_means)

@@ -1,0 +1,60 @@
+"""Kernel matrices seen by their columns, whether they are stored or computed when asked for."""
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from sparing.geometry.rows import ShiftedInverse
+
+
+class Gram:
+    r"""A stored kernel matrix K, which holds the products of rows :math:`a_i` that nobody ever sees.
+
+    With a scale s it stands for :math:`s_i K_{ij} s_j`, the kernel matrix of weighted examples.
+    """
+
+    def __init__(self, K: np.ndarray, *, scale: np.ndarray | None = None):
+        self.K, self.scale = K, scale
+        self.shape = K.shape
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """K V for a matrix V of columns."""
+        return self._scaled(self._product(self._scaled(V)))
+
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Some columns of K, as a new array."""
+        columns = self._scaled(self._columns(indices))
+        return columns if self.scale is None else columns * self.scale[indices]
+
+    def squared_norms(self) -> np.ndarray:
+        """The diagonal: one ||a_i||^2 a row."""
+        diagonal = self._diagonal()
+        return diagonal if self.scale is None else diagonal * self.scale**2
+
+    def products(self) -> np.ndarray:
+        """K itself."""
+        return self.K if self.scale is None else self.columns(np.arange(self.shape[0]))
+
+    def _scaled(self, V: np.ndarray) -> np.ndarray:
+        return V if self.scale is None else V * self.scale[:, None]
+
+    def _product(self, V: np.ndarray) -> np.ndarray:
+        return self.K @ V
+
+    def _columns(self, indices: np.ndarray) -> np.ndarray:
+        return self.K[:, indices]
+
+    def _diagonal(self) -> np.ndarray:
+        return np.diagonal(self.K).copy()
+
+
+def leverage_through_columns(columns, indices, factors, squared_norms, ridge: float) -> np.ndarray:
+    r"""Scores of all rows by a sample S of them, from the columns of K alone (Woodbury):
+
+    .. math:: a_i^T (A_S^T A_S + \lambda I)^{-1} a_i = (K_{ii} - c_i^T (K_{SS} + \lambda I)^{-1} c_i) / \lambda
+
+    with :math:`c_i` the products of row i with the sampled rows, each times its factor.
+    """
+    products = columns * factors
+    inverse = ShiftedInverse(products[indices] * factors[:, None], ridge)
+    within = solve_triangular(inverse.triangle, products.T, lower=True, check_finite=False)
+    return np.maximum(squared_norms - np.einsum("ij,ij->j", within, within), 0.0) / inverse.ridge

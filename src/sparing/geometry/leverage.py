@@ -1,0 +1,159 @@
+r"""Ridge leverage scores: how much each row of a matrix matters at a given ridge.
+
+The score of row :math:`a_i` is :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a_i`, the smallest t for which
+:math:`a_i a_i^T \preceq t (A^T A + \lambda I)` (Agarwal & Gonen, Lemma 2); the scores sum to the effective
+dimension. Rows that are kept with chances in proportion to them, and rescaled, have the geometry of all rows.
+"""
+
+from math import ceil, log
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvalsh
+
+from sparing import checks
+from sparing.geometry.gram import Gram, leverage_through_columns
+from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
+
+FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and how much larger the next one may be
+OVERSAMPLING = 8.0  # rows of a sketch that scores are read from, over d log d: some per cent too high at most
+
+
+class Sample(NamedTuple):
+    """Rows that were drawn, the factor that each is to be multiplied by, the scores they were drawn by, and how many
+    rows those ask for."""
+
+    indices: np.ndarray
+    factors: np.ndarray
+    scores: np.ndarray
+    wanted: float
+
+
+def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *, gram: bool = False) -> np.ndarray:
+    r"""One score a row: :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a_i`, between 0 and 1.
+
+    Parameters
+    ----------
+    A : array, CSR matrix or LinearOperator of shape (n, d)
+        The matrix itself: for examples x with a ridge on their average loss, pass :math:`x_i/\sqrt n`.
+    ridge : float
+        :math:`\lambda > 0`.
+    method : {"exact", "recursive"}
+        "exact" solves with all rows, in O(n d min(n, d)). "recursive" reads scores off a sketch of some
+        :math:`d_\lambda \log d_\lambda` rows, drawn by the scores of a smaller sketch, and so on; and reads them
+        through random directions, so that it takes a few passes over A and :math:`O(d_\lambda^2 d)` beyond.
+    random_state : int, RandomState or None
+        For "recursive".
+    gram : bool
+        Whether A is the kernel matrix :math:`A A^T` of rows that are not given.
+
+    Examples
+    --------
+    >>> ridge_leverage_scores([[1.0, 0.0], [0.0, 2.0]], ridge=1.0)
+    array([0.5, 0.8])
+    >>> ridge_leverage_scores([[1.0, 0.0], [0.0, 4.0]], ridge=1.0, gram=True)
+    array([0.5, 0.8])
+    """
+    ridge = checks.positive("ridge", ridge)
+    rows = rows_of(A, gram)
+    if checks.one_of("method", method, ("exact", "recursive")) == "recursive":
+        rng = np.random.default_rng(checks.seed(random_state))
+        sample = draw_by_leverage(rows, ridge, rng, oversampling=OVERSAMPLING)
+        return np.clip(approximate_scores(rows, sample, ridge, rng, ceil(16 * log(rows.shape[0] + 1))), 0.0, 1.0)
+    if isinstance(rows, Gram) or rows.shape[0] < rows.shape[1]:
+        inverse = ShiftedInverse(rows.products(), ridge)
+        return 1.0 - inverse.ridge * inverse.diagonal()
+    within = ShiftedInverse(rows.outer(), ridge)
+    step = max(1, 2**22 // rows.shape[1])
+    parts = [rows.take(np.arange(i, min(i + step, rows.shape[0]))) for i in range(0, rows.shape[0], step)]
+    return np.concatenate([_quadratic_form(part, within) for part in parts])
+
+
+def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
+    r"""How well a sketch S stands for A: the best l, u with :math:`l P \preceq S^T S + \lambda I \preceq u P`.
+
+    Here :math:`P = A^T A + \lambda I`. S is a :math:`(\lambda, \epsilon)` spectral approximation (Agarwal & Gonen,
+    Definition 1, up to a factor) if :math:`l \ge 1 - \epsilon` and :math:`u \le 1 + \epsilon`; conjugate gradients
+    preconditioned by S then need a number of steps that grows with :math:`\sqrt{u/l}` only. O(d^3).
+
+    Examples
+    --------
+    >>> spectral_bounds([[1.0], [1.0]], [[2.0]], ridge=1.0)
+    (1.66..., 1.66...)
+    """
+    ridge = checks.positive("ridge", ridge)
+    exact, approximate = Rows(A), Rows(sketch)
+    if exact.shape[1] != approximate.shape[1]:
+        raise ValueError(
+            f"the sketch has {approximate.shape[1]} columns for a matrix of {exact.shape[1]}; pass rows of A, rescaled."
+        )
+    identity = ridge * np.eye(exact.shape[1])
+    ratios = eigvalsh(approximate.outer() + identity, exact.outer() + identity)
+    return float(ratios[0]), float(ratios[-1])
+
+
+def draw_by_leverage(rows: Rows | Gram, ridge: float, rng, *, oversampling: float = 1.0, most: int | None = None):
+    r"""A sample whose size follows the effective dimension: ``oversampling`` times :math:`d_\lambda \log d_\lambda`.
+
+    Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)`. A small sample drawn by u sharpens u, which
+    allows a larger sample that is worth its size, until the next one would hold all that u asks for, or as
+    many rows as are allowed. The sample's ``wanted`` says how many it asked for.
+    """
+    scores = np.minimum(1.0, rows.squared_norms() / ridge)
+    size, most = FIRST_SIZE, min(rows.shape[0], most or rows.shape[0])
+    wanted = float(most)
+    while size < most:
+        scores = np.minimum(scores, approximate_scores(rows, draw(scores, size, rng), ridge, rng))
+        wanted = oversampling * scores.sum() * max(1.0, log(max(scores.sum(), 1.0)))
+        size *= GROWTH
+        if wanted <= size:
+            break
+    return draw(scores, min(wanted, most), rng)._replace(wanted=wanted)
+
+
+def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample:
+    r"""Keep row i with chance :math:`p_i = \min(1, size\, u_i / \|u\|_1)` and the factor :math:`\sqrt{shrink/p_i}`."""
+    total = scores.sum()
+    chances = np.minimum(1.0, size * scores / total) if total > 0 else np.zeros_like(scores)
+    indices = np.flatnonzero(rng.random(len(scores)) < chances)
+    if len(indices) == 0:  # a sketch of nothing stands for a matrix that the ridge outweighs
+        indices = np.array([np.argmax(scores)])
+    return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores, size)
+
+
+def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_directions: int = 32) -> np.ndarray:
+    r"""Scores of all rows by the sampled ones: :math:`a_i^T P^{-1} a_i`, :math:`P = \tilde A^T \tilde A + \lambda I`.
+
+    As :math:`P^{-1} = P^{-1} (\tilde A^T \tilde A + \lambda I) P^{-1}`, it is the mean square of :math:`a_i \cdot r`
+    over random directions :math:`r = P^{-1} (\tilde A^T g + \sqrt\lambda h)` with g and h standard normal: each
+    score to a relative standard error of :math:`\sqrt{2 / n_{directions}}`. From a kernel matrix it is exact.
+    """
+    if isinstance(rows, Gram):
+        columns = rows.columns(sample.indices)
+        return leverage_through_columns(columns, sample.indices, sample.factors, rows.squared_norms(), ridge)
+    sketch = rows.take(sample.indices, sample.factors)
+    inverse = RidgeInverse(sketch, ridge)
+    g = rng.standard_normal((sketch.shape[0], n_directions), dtype=sketch.dtype)
+    h = rng.standard_normal((sketch.shape[1], n_directions), dtype=sketch.dtype)
+    directions = inverse(sketch.transposed(g) + np.sqrt(ridge) * h)
+    return np.mean(np.square(rows @ directions), axis=1)
+
+
+def rows_of(A, gram: bool) -> Rows | Gram:
+    """The matrix, or the kernel matrix, that a caller passed."""
+    rows = Rows(A)
+    if not gram:
+        return rows
+    K = rows.X
+    if not isinstance(K, np.ndarray) or K.shape[0] != K.shape[1] or not np.allclose(K, K.T):
+        raise ValueError(
+            f"a Gram matrix must be a dense, square, symmetric array; got {type(K).__name__} of shape {K.shape}. "
+            "Pass gram=False for a matrix of examples."
+        )
+    return Gram(K)
+
+
+def _quadratic_form(rows: Rows, inverse: ShiftedInverse) -> np.ndarray:
+    """a_i^T P^-1 a_i for each row."""
+    dense = rows.X if isinstance(rows.X, np.ndarray) else rows @ np.eye(rows.shape[1])
+    return np.einsum("ij,ji->i", dense, inverse(dense.T))

@@ -1,0 +1,183 @@
+"""A matrix seen by its rows, which may be weighted and centred without a copy being made."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import get_lapack_funcs
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
+
+_BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
+
+
+class Rows:
+    r"""The matrix A of rows :math:`a_i = s_i (x_i - \mu)`: X dense, CSR or a ``LinearOperator``.
+
+    Weights and intercept of a regression are such a scale s and shift :math:`\mu`, so X is never copied.
+
+    >>> rows = Rows([[1.0, 2.0], [3.0, 0.0]], shift=np.array([2.0, 1.0]))
+    >>> rows.outer()
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+
+    def __init__(self, X, *, scale: np.ndarray | None = None, shift: np.ndarray | None = None):
+        self.X = matrix(X)
+        self.scale, self.shift = scale, shift
+        self.shape: tuple[int, int] = self.X.shape
+        self.dtype = self.X.dtype
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.X)
+
+    @property
+    def n_values(self) -> int:
+        """How many values a pass over the rows reads."""
+        return self.X.nnz if self.is_sparse else self.shape[0] * self.shape[1]
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """A V for a matrix V of columns."""
+        product = self.X @ V
+        if self.shift is not None:
+            product -= self.shift @ V
+        return product if self.scale is None else product * self.scale[:, None]
+
+    def transposed(self, R: np.ndarray) -> np.ndarray:
+        """A^T R for a matrix R of columns."""
+        R = R if self.scale is None else R * self.scale[:, None]
+        product = self.X.T @ R
+        return product if self.shift is None else product - np.outer(self.shift, R.sum(axis=0))
+
+    def squared_norms(self) -> np.ndarray:
+        """One ||a_i||^2 a row."""
+        if not self.is_sparse:
+            return np.concatenate([row_norms(block, squared=True) for block in self._blocks()])
+        norms = row_norms(self.X, squared=True)
+        if self.shift is not None:
+            norms = np.maximum(norms - 2 * (self.X @ self.shift) + self.shift @ self.shift, 0.0)
+        return norms if self.scale is None else norms * self.scale**2
+
+    def take(self, indices: np.ndarray, factors: np.ndarray | None = None) -> "Rows":
+        """Some of the rows, each times its factor; sparse rows stay sparse."""
+        factors = np.ones(len(indices)) if factors is None else factors
+        factors = (factors if self.scale is None else factors * self.scale[indices]).astype(self.dtype)
+        if self.is_sparse:
+            return Rows(self.X[indices], scale=factors, shift=self.shift)
+        return Rows(self._dense(indices) * factors[:, None])
+
+    def products(self) -> np.ndarray:
+        """A A^T or A^T A, whichever is smaller: they have the same eigenvalues, but for zeros."""
+        return self.inner() if self.shape[0] < self.shape[1] else self.outer()
+
+    def inner(self) -> np.ndarray:
+        """A A^T, which holds the products of rows."""
+        if not self.is_sparse:
+            whole = np.concatenate(list(self._blocks()))
+            return whole @ whole.T
+        products = (self.X @ self.X.T).toarray()
+        if self.shift is not None:
+            along = self.X @ self.shift
+            products += self.shift @ self.shift - along[:, None] - along
+        return products if self.scale is None else products * self.scale[:, None] * self.scale
+
+    def outer(self) -> np.ndarray:
+        """A^T A, centred block by block: means far from zero do no harm."""
+        if not self.is_sparse:
+            total = np.zeros((self.shape[1],) * 2, dtype=self.dtype)
+            for block in self._blocks():
+                total += block.T @ block
+            return total
+        scaled = self.X if self.scale is None else self.X.multiply(self.scale[:, None]).tocsr()
+        products = (scaled.T @ scaled).toarray()
+        if self.shift is not None:
+            weights = np.ones(self.shape[0]) if self.scale is None else self.scale**2
+            along = np.outer(self.X.T @ weights, self.shift)
+            products += weights.sum() * np.outer(self.shift, self.shift) - along - along.T
+        return products
+
+    def _dense(self, indices) -> np.ndarray:
+        """Rows of X that are not sparse, centred but not scaled."""
+        if isinstance(self.X, LinearOperator):
+            chosen = np.arange(self.shape[0])[indices]
+            units = np.zeros((self.shape[0], len(chosen)), dtype=self.dtype)
+            units[chosen, np.arange(len(chosen))] = 1.0
+            rows = np.ascontiguousarray((self.X.T @ units).T)
+        else:
+            rows = self.X[indices]
+        return rows if self.shift is None else rows - self.shift
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        """All rows, some at a time; all at once where nothing needs to be done to them."""
+        if isinstance(self.X, np.ndarray) and self.scale is None and self.shift is None:
+            yield self.X
+            return
+        step = max(1, _BLOCK_VALUES // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            block = self._dense(slice(start, start + step))
+            yield block if self.scale is None else block * self.scale[start : start + step, None]
+
+
+class ShiftedInverse:
+    r""":math:`(M + \lambda I)^{-1}` for a positive semidefinite array M, by its Cholesky factor.
+
+    A ridge below the rounding errors of M is raised to them, so that there is a factor even where M is singular;
+    ``ridge`` is the one in use, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
+    """
+
+    def __init__(self, M: np.ndarray, ridge: float):
+        rounding = float(np.finfo(M.dtype).eps * np.trace(M))
+        failed = True
+        while failed:
+            self.ridge = max(ridge, rounding)
+            shifted = M.copy(order="F")
+            shifted.ravel("K")[:: len(M) + 1] += self.ridge
+            (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
+            self.triangle, failed = factorize(shifted, lower=1, overwrite_a=1)
+            rounding *= 10
+
+    def __call__(self, V: np.ndarray) -> np.ndarray:
+        return cho_solve((self.triangle, True), V, check_finite=False)
+
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of the inverse: column sums of squares of L^-1."""
+        (invert,) = get_lapack_funcs(("trtri",), (self.triangle,))
+        inverse, _ = invert(self.triangle, lower=1)
+        return np.einsum("ij,ij->j", inverse, inverse)
+
+    @property
+    def effective_dimension(self) -> float:
+        r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`."""
+        return len(self.triangle) - self.ridge * float(self.diagonal().sum())
+
+
+class RidgeInverse:
+    r""":math:`P^{-1} = (A^T A + \lambda I)^{-1}` as an operator, in O(m d) a product for m rows of d columns.
+
+    With fewer rows than columns it is applied through the products of rows (Woodbury):
+    :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`.
+    """
+
+    def __init__(self, rows: Rows, ridge: float, products: np.ndarray | None = None):
+        self.rows = rows
+        self.products = rows.products() if products is None else products
+        self.within = ShiftedInverse(self.products, ridge)
+
+    def at(self, ridge: float) -> "RidgeInverse":
+        """The same rows with another ridge, from the same products."""
+        return RidgeInverse(self.rows, ridge, self.products)
+
+    def __call__(self, V: np.ndarray) -> np.ndarray:
+        if self.rows.shape[0] >= self.rows.shape[1]:
+            return self.within(V)
+        return (V - self.rows.transposed(self.within(self.rows @ V))) / self.within.ridge
+
+
+def matrix(X):
+    """X as CSR, a ``LinearOperator`` or an array of floats, finite and with two dimensions."""
+    if isinstance(X, LinearOperator):
+        return X
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")

@@ -1,0 +1,8 @@
+"""Solvers whose cost follows the effective dimension of the data."""
+
+from sparing.solvers.kernel import solve_kernel_ridge
+from sparing.solvers.least_squares import solve_ridge, solve_ridge_path
+from sparing.solvers.newton import solve_smooth
+from sparing.solvers.proximal import proximal_point
+
+__all__ = ["proximal_point", "solve_kernel_ridge", "solve_ridge", "solve_ridge_path", "solve_smooth"]

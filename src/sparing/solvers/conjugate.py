@@ -1,0 +1,68 @@
+"""Preconditioned conjugate gradients for several right-hand sides at once."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+class Descent(NamedTuple):
+    """Where conjugate gradients stopped: the point, H times it, the steps made and the energy left, by column."""
+
+    point: np.ndarray
+    image: np.ndarray
+    iterations: int
+    energy: np.ndarray
+
+
+def conjugate_gradients(
+    apply: Operator,
+    target: np.ndarray,
+    inverse: Operator,
+    *,
+    enough: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    max_iter: int,
+    start: np.ndarray | None = None,
+) -> Descent:
+    r"""Solve :math:`H X = B` column by column, where ``apply`` is H and ``inverse`` is near :math:`H^{-1}`.
+
+    The energy :math:`r^T P^{-1} r` of a residual is the error :math:`(x - x^*)^T H (x - x^*)` up to the factors
+    between P and H: if :math:`P \preceq H`, it is no less. That error is twice the excess of the quadratic that
+    x minimises, so it is what ``enough(energy, x)`` is asked to judge, one answer a column. A product with H
+    serves all columns; columns that are done, or that rounding errors keep from moving, rest.
+
+    >>> H = np.diag([1.0, 10.0, 100.0])
+    >>> descent = conjugate_gradients(
+    ...     lambda V: H @ V, np.ones((3, 1)), lambda V: V, enough=lambda energy, X: energy < 1e-20, max_iter=10
+    ... )
+    >>> descent.point.ravel(), descent.iterations
+    (array([1.  , 0.1 , 0.01]), 3)
+    """
+    point = np.zeros_like(target) if start is None else start.copy()
+    image = np.zeros_like(target) if start is None else apply(point)
+    residual = target - image
+    preconditioned = inverse(residual)
+    direction = preconditioned
+    energy = _columnwise(residual, preconditioned)
+    for iteration in range(max_iter):
+        moving = ~enough(energy, point) & (energy > 0)
+        if not moving.any():
+            return Descent(point, image, iteration, energy)
+        product = apply(direction)
+        curvature = _columnwise(direction, product)
+        moving &= curvature > 0
+        step = np.divide(energy, curvature, out=np.zeros_like(energy), where=moving)
+        point += step * direction
+        image += step * product
+        residual = residual - step * product
+        preconditioned = inverse(residual)
+        previous, energy = energy, _columnwise(residual, preconditioned)
+        growth = np.divide(energy, previous, out=np.zeros_like(energy), where=moving)
+        direction = preconditioned + growth * direction
+    return Descent(point, image, max_iter, energy)
+
+
+def _columnwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", A, B)

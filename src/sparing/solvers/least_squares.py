@@ -1,0 +1,222 @@
+r"""Ridge regression by conjugate gradients that a sketch preconditions (Agarwal & Gonen, section 5).
+
+Some :math:`d_\lambda \log d_\lambda` rows :math:`\tilde A`, drawn by leverage and rescaled, make
+:math:`P = \tilde A^T \tilde A + \lambda I` a constant approximation of :math:`A^T A + \lambda I`. Preconditioned
+by P, the problem is well conditioned whatever the spectrum of A is: the number of passes over A depends on the
+accuracy asked for alone, and P costs :math:`O(d_\lambda^2 d)` beside them.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing import checks
+from sparing.geometry.leverage import draw, draw_by_leverage
+from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.solvers.ball import within_ball
+from sparing.solvers.conjugate import Operator, conjugate_gradients
+from sparing.types import Solution
+
+OVERSAMPLING = 0.5  # rows of a sketch over d log d: more of them cost more than the steps that they save
+METHODS = ("auto", "sketch", "cholesky", "cg")
+SMALL = 512  # up to so many rows or columns a Cholesky factor costs less than asking whether something else would
+PLAIN_STEPS = 50  # of conjugate gradients on a sparse matrix before a sketch is tried
+
+
+class Preconditioner(NamedTuple):
+    """An approximate inverse, the rows of the sketch it was made of, and the effective dimension if it is known."""
+
+    inverse: Operator
+    size: int = 0
+    effective_dimension: float | None = None
+
+
+def solve_ridge(
+    A,
+    y,
+    ridge,
+    *,
+    method: str = "auto",
+    sketch: str = "leverage",
+    sketch_ridge: float | None = None,
+    radius: float | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+    random_state=None,
+) -> Solution:
+    r"""Minimise :math:`F(w) = \tfrac12 \|A w - y\|^2 + \tfrac\lambda2 \|w\|^2`, for one target or several.
+
+    Parameters
+    ----------
+    A : array, CSR matrix, LinearOperator or Rows of shape (n, d)
+    y : array of shape (n,) or (n, n_targets)
+    ridge : float
+        :math:`\lambda > 0`.
+    method : {"auto", "sketch", "cholesky", "cg"}
+        "sketch" is conjugate gradients preconditioned by a sketch, "cg" without one. "auto" takes whichever is
+        likely to be fastest: a Cholesky factor for small problems; the sketch where the effective dimension is
+        small against both sides of A; for sparse problems plain steps first, a sketch if those do not do.
+    sketch : {"leverage", "uniform"}
+        How rows are drawn. Uniform draws save some passes, but need rows that are much alike.
+    sketch_ridge : float, optional
+        A larger ridge to make the sketch for: it needs fewer rows, and the number of steps grows by up to
+        :math:`\sqrt{\lambda'/\lambda}`.
+    radius : float, optional
+        The constraint :math:`\|w\| \le B`, for each target by itself.
+    start : array of the shape of coef, optional
+    tol : float
+        How far the objective may be above its minimum, relative to it.
+    max_iter : int
+        Steps at most, each of them two products with A.
+    random_state : int, RandomState or None
+        For the sketch.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.standard_normal((3000, 600)) / np.arange(1, 601)
+    >>> solution = solve_ridge(A, A[:, 0] - A[:, 1], ridge=1.0, random_state=0)
+    >>> solution.converged, solution.iterations < 40, solution.coef[:2].round(3)
+    (True, True, array([ 1.   , -0.999]))
+    """
+    rows, ridge = A if isinstance(A, Rows) else Rows(A), checks.positive("ridge", ridge)
+    checks.one_of("method", method, METHODS)
+    checks.one_of("sketch", sketch, ("leverage", "uniform"))
+    sketch_ridge = ridge if sketch_ridge is None else checks.positive("sketch_ridge", sketch_ridge)
+    if sketch_ridge < ridge:
+        raise ValueError(f"sketch_ridge is {sketch_ridge}, below the ridge {ridge}; pass a larger one, or None.")
+    targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
+    if radius is not None:
+        options = {"method": method, "sketch": sketch, "tol": tol, "max_iter": max_iter, "random_state": random_state}
+        return _in_ball(rows, targets, ridge, checks.positive("radius", radius), np.ndim(y), options)
+    problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
+    rng = np.random.default_rng(checks.seed(random_state))
+    first = None if start is None else np.asarray(start, dtype=rows.dtype).reshape(rows.shape[1], -1)
+    if method == "auto":
+        solution = problem.fastest(sketch, rng, first)
+    elif method == "sketch":
+        solution = problem.descend(problem.sketched(sketch, sketch_ridge, rng), first)
+    else:
+        solution = problem.descend(problem.whole() if method == "cholesky" else problem.plain(), first)
+    return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+
+
+class LeastSquares:
+    """One ridge problem and the ways to solve it."""
+
+    def __init__(self, rows: Rows, targets: np.ndarray, ridge: float, tol: float, max_iter: int):
+        self.rows, self.ridge, self.max_iter = rows, ridge, max_iter
+        self.right = rows.transposed(targets)
+        self.total = np.einsum("ij,ij->j", targets, targets)
+        self.tol = max(tol, float(np.finfo(rows.dtype).eps))
+
+    def fastest(self, sketch: str, rng, start: np.ndarray | None) -> Solution:
+        """The method that is likely to cost least; what a failed attempt has reached is the start of the next."""
+        smaller = min(self.rows.shape)
+        dense = not self.rows.is_sparse
+        if dense and smaller <= SMALL:
+            return self.descend(self.whole(), start)
+        if not dense:
+            tried = self.descend(self.plain(), start, PLAIN_STEPS)
+            if tried.converged:
+                return tried
+            start = tried.coef
+        made = self.sketched(sketch, self.ridge, rng, most=smaller // 2)
+        if made.size or not dense:
+            return self.descend(made, start)
+        return self.descend(self.whole(), start)
+
+    def plain(self) -> Preconditioner:
+        """The ridge alone: its energy bounds the excess, as the Hessian is no less than the ridge."""
+        return Preconditioner(lambda V: V / self.ridge)
+
+    def whole(self) -> Preconditioner:
+        """All rows: conjugate gradients then are iterative refinement of a Cholesky solution."""
+        inverse = RidgeInverse(self.rows, self.ridge)
+        return Preconditioner(inverse, effective_dimension=inverse.within.effective_dimension)
+
+    def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
+        """Some rows by leverage, or as many drawn alike; of size 0 and plain if that takes more than ``most``."""
+        sample = draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)
+        if most is not None and sample.wanted > most:
+            return self.plain()
+        scores = sample.scores.sum()
+        if sketch == "uniform":
+            sample = draw(np.ones(self.rows.shape[0]), len(sample.indices), rng)
+        inverse = RidgeInverse(self.rows.take(sample.indices, sample.factors), ridge)
+        # A sketch's own dimension is too low on average, the sum of the scores too high (Jensen both times).
+        dimension = float(np.sqrt(inverse.within.effective_dimension * scores))
+        return Preconditioner(inverse, len(sample.indices), dimension)
+
+    def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
+        """Conjugate gradients until the excess is within the tolerance."""
+        descent = conjugate_gradients(
+            lambda V: self.rows.transposed(self.rows @ V) + self.ridge * V,
+            self.right,
+            made.inverse,
+            enough=lambda energy, W: energy <= self.allowed(W),
+            max_iter=self.max_iter if max_iter is None else max_iter,
+            start=start,
+        )
+        allowed = self.allowed(descent.point)
+        residual = float(np.max(self.tol * descent.energy / np.maximum(allowed, np.finfo(float).tiny)))
+        converged = bool(np.all(descent.energy <= allowed))
+        return Solution(descent.point, descent.iterations, residual, converged, made.size, made.effective_dimension)
+
+    def allowed(self, W: np.ndarray) -> np.ndarray:
+        """tol times twice the objective, which is ||y||^2 - w . A^T y at the minimum, and never less than rounding."""
+        objective = self.total - np.einsum("ij,ij->j", W, self.right)
+        return self.tol * np.maximum(objective, np.finfo(W.dtype).eps * self.total)
+
+
+def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dimensions: int, options) -> Solution:
+    """One target at a time: each has a ridge of its own at which it reaches the ball's surface."""
+    found = []
+    for y in targets.T:
+        slope = float(np.linalg.norm(rows.transposed(y[:, None])))
+        found.append(within_ball(partial(_from_start, rows, y, options), ridge, radius, slope))
+    return replace(
+        max(found, key=lambda solution: solution.residual),
+        coef=np.column_stack([solution.coef for solution in found]) if n_dimensions == 2 else found[0].coef,
+        iterations=sum(solution.iterations for solution in found),
+        converged=all(solution.converged for solution in found),
+    )
+
+
+def solve_ridge_path(A, y, ridges, *, tol: float = 1e-10, max_iter: int = 1000, random_state=None) -> list[Solution]:
+    r"""One solution for each of several ridges, from the same sketch.
+
+    Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
+    solved from the largest to the smallest, each from where the last one ended; the order of the answers is
+    that of ``ridges``. Small problems share their products of columns instead.
+
+    Examples
+    --------
+    >>> [round(float(solution.coef[0]), 2) for solution in solve_ridge_path([[1.0], [1.0]], [1.0, 1.0], [2.0, 6.0])]
+    [0.5, 0.25]
+    """
+    ridges = [checks.positive("ridges", ridge) for ridge in ridges]
+    rows = A if isinstance(A, Rows) else Rows(A)
+    targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
+    rng = np.random.default_rng(checks.seed(random_state))
+    problem = LeastSquares(rows, targets, min(ridges), tol, max_iter)
+    made = problem.plain()
+    if min(rows.shape) > SMALL:
+        made = problem.sketched("leverage", min(ridges), rng, most=min(rows.shape) // 2)
+    if not made.size and not rows.is_sparse:
+        made = problem.whole()
+    solutions, start = {}, None
+    for ridge in sorted(set(ridges), reverse=True):
+        problem = LeastSquares(rows, targets, ridge, tol, max_iter)
+        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else problem.plain().inverse
+        solution = problem.descend(Preconditioner(inverse, made.size), start)
+        start = solution.coef
+        solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
+    return [solutions[ridge] for ridge in ridges]
+
+
+def _from_start(rows: Rows, y: np.ndarray, options, ridge: float, start: np.ndarray | None) -> Solution:
+    return solve_ridge(rows, y, ridge, start=start, **options)

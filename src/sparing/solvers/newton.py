@@ -1,0 +1,219 @@
+r"""Losses other than squares: Newton steps by conjugate gradients, preconditioned by a sketch when that is called for.
+
+For a loss of curvature between :math:`\alpha` and :math:`\beta` a sketch of the rows makes the condition number that
+of the loss, :math:`O(\beta/\alpha)`, whatever the spectrum of A (Agarwal & Gonen, section 5). Here the sketched rows
+carry the curvature of the loss at the current point, so that even that ratio drops out.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sparing import checks
+from sparing.geometry.leverage import Sample, draw_by_leverage
+from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.solvers.ball import within_ball
+from sparing.solvers.conjugate import Operator, conjugate_gradients
+from sparing.solvers.least_squares import OVERSAMPLING, SMALL
+from sparing.solvers.losses import SmoothLoss
+from sparing.types import Solution
+
+METHODS = ("auto", "sketch", "cholesky", "cg")
+PLAIN_STEPS = 30  # of conjugate gradients in one Newton step before a sketch is tried
+MOST = 4000  # rows of a sketch that "auto" makes
+FORCING = 0.1  # of the energy of the gradient that one Newton step may leave at most
+
+
+def solve_smooth(
+    A,
+    loss: SmoothLoss,
+    ridge,
+    *,
+    n_outputs: int = 1,
+    fit_intercept: bool = False,
+    method: str = "auto",
+    radius: float | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 100,
+    random_state=None,
+) -> Solution:
+    r"""Minimise :math:`\sum_i \phi_i(a_i W + b) + \tfrac\lambda2 \|W\|^2` for smooth convex losses :math:`\phi_i`.
+
+    Parameters
+    ----------
+    A : array, CSR matrix or Rows of shape (n, d)
+    loss : SmoothLoss
+        For one :class:`~sparing.solvers.losses.LogisticLoss`.
+    ridge : float
+        :math:`\lambda > 0`.
+    n_outputs : int
+        Columns of W.
+    fit_intercept : bool
+        Whether there is a b, on which there is no penalty.
+    method : {"auto", "sketch", "cholesky", "cg"}
+        How Newton steps are preconditioned: by a sketch, by all rows, or not. "auto" takes all rows of small
+        dense problems, else nothing until a step turns out to be hard, and from then on a sketch.
+    radius : float, optional
+        The constraint :math:`\|W\| \le B`.
+    start : array of shape (d + 1, n_outputs), optional
+        Weights, the intercepts last.
+    tol : float
+        How far the objective may be above its minimum, relative to it.
+    max_iter : int
+        Newton steps at most.
+
+    Returns
+    -------
+    Solution
+        ``coef`` has shape (d + 1, n_outputs), the intercepts last; ``iterations`` are Newton steps.
+
+    Examples
+    --------
+    >>> from sparing.solvers.losses import LogisticLoss
+    >>> loss = LogisticLoss(np.array([1.0, 1.0, -1.0]), np.ones(3))
+    >>> solution = solve_smooth([[1.0], [2.0], [-1.0]], loss, ridge=1.0)
+    >>> solution.converged, solution.coef.round(3).ravel()
+    (True, array([0.88, 0.  ]))
+    """
+    rows, ridge = A if isinstance(A, Rows) else Rows(A), checks.positive("ridge", ridge)
+    checks.one_of("method", method, METHODS)
+    newton = Newton(rows, loss, ridge, fit_intercept, method, np.random.default_rng(checks.seed(random_state)))
+    tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
+    if radius is None:
+        return newton.run(np.zeros((rows.shape[1] + 1, n_outputs)) if start is None else start, tol, max_iter)
+    options: dict[str, Any] = {"n_outputs": n_outputs, "fit_intercept": fit_intercept, "method": method}
+    options |= {"tol": tol, "max_iter": max_iter, "random_state": random_state}
+    return within_ball(
+        lambda larger, start: solve_smooth(rows, loss, larger, start=start, **options),
+        ridge,
+        checks.positive("radius", radius),
+        newton.slope(n_outputs),
+        size=lambda coef: float(np.linalg.norm(coef[:-1])),
+    )
+
+
+class Newton:
+    """One problem, and the preconditioner that its steps have come to need."""
+
+    def __init__(self, rows: Rows, loss: SmoothLoss, ridge: float, fit_intercept: bool, method: str, rng):
+        self.rows, self.loss, self.ridge, self.fit_intercept, self.rng = rows, loss, ridge, fit_intercept, rng
+        small = method == "auto" and not rows.is_sparse and rows.shape[1] <= SMALL
+        self.method = "cholesky" if small else "cg" if method == "auto" else method
+        self.adaptive = method == "auto" and not small
+        self.sample: Sample | None = None
+        self.effective_dimension: float | None = None
+
+    def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
+        """Newton steps with backtracking until the decrement, twice the excess, is within the tolerance."""
+        W = W.astype(np.float64)
+        Z = self._scores(W)
+        value = self._value(W, Z)
+        residual, n_steps, first = np.inf, 0, 0.0
+        while n_steps < max_iter:
+            n_steps += 1
+            gradient = self._pull(self.loss.slopes(Z)) + self._penalty(W)
+            step, decrement = self._direction(Z, gradient, tol * value, first)
+            first = first or decrement
+            residual = 0.5 * decrement / max(value, np.finfo(float).tiny)
+            if residual <= tol:
+                break
+            change = self._scores(step)
+            W, Z, value, moved = self._search(W, Z, value, step, change, decrement)
+            if not moved:
+                break
+        size = 0 if self.sample is None else len(self.sample.indices)
+        return Solution(W, n_steps, residual, residual <= tol, size, self.effective_dimension)
+
+    def slope(self, n_outputs: int) -> float:
+        """The norm of the loss's gradient at zero weights and the best intercepts for them."""
+        zero = Newton(Rows(np.zeros((self.rows.shape[0], 1))), self.loss, 1.0, self.fit_intercept, "cholesky", self.rng)
+        intercepts = zero.run(np.zeros((2, n_outputs)), 1e-8, 100).coef[-1]
+        Z = np.zeros((self.rows.shape[0], n_outputs)) + intercepts
+        return float(np.linalg.norm(self._pull(self.loss.slopes(Z))[:-1]))
+
+    def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float]:
+        """The Newton step and its decrement; coarse as long as the gradient is large."""
+        shape = gradient.shape
+
+        def hessian(v):
+            V = v.reshape(shape)
+            return (self._pull(self.loss.curve(Z, self._scores(V))) + self._penalty(V)).reshape(-1, 1)
+
+        def descend(start, limit):
+            inverse = self._inverse(Z)
+            energy = float(np.sum(gradient * inverse(gradient)))
+            forcing = min(FORCING, np.sqrt(energy / first)) if first else FORCING
+            return conjugate_gradients(
+                hessian,
+                -gradient.reshape(-1, 1),  # outputs may depend on each other: one vector, not several columns
+                lambda v: inverse(v.reshape(shape)).reshape(-1, 1),
+                enough=lambda left, _: left <= max(forcing**2 * energy, 0.1 * goal),
+                max_iter=limit,
+                start=start,
+            )
+
+        plain = self.adaptive and self.method == "cg"
+        descent = descend(None, PLAIN_STEPS if plain else 1000)
+        if plain and descent.iterations == PLAIN_STEPS:
+            self.adaptive = False  # one attempt: a sketch from now on, or plain steps if it would be too large
+            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
+            self.method = "cg" if self.sample is None else "sketch"
+            descent = descend(descent.point, 1000)
+        return descent.point.reshape(shape), float(-np.sum(gradient.ravel() * descent.point.ravel()))
+
+    def _inverse(self, Z) -> Operator:
+        """An approximate inverse of the Hessian; weights and intercepts apart, which centred rows allow."""
+        total = max(float(self.loss.curvature(Z).sum()), np.finfo(float).tiny)
+        if self.method == "cg":
+            within: Operator = lambda V: V / self.ridge  # noqa: E731
+        else:
+            within = RidgeInverse(self._sketch(Z), self.ridge)
+        return lambda V: np.concatenate([within(V[:-1]), V[-1:] / total])
+
+    def _sketch(self, Z) -> Rows:
+        """Rows times the root of their curvature: all, or those drawn once and for all when the first was needed."""
+        weighted = self._weighted(Z)
+        if self.method == "cholesky":
+            return weighted
+        sample = self.sample or self._draw(weighted, None)
+        return weighted.take(sample.indices, sample.factors)
+
+    def _weighted(self, Z) -> Rows:
+        scale = np.sqrt(self.loss.curvature(Z))
+        own = scale if self.rows.scale is None else scale * self.rows.scale
+        return Rows(self.rows.X, scale=own, shift=self.rows.shift)
+
+    def _draw(self, weighted: Rows, most: int | None) -> Sample:
+        """Rows by their leverage, to be kept unless they ask for more than ``most``."""
+        sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
+        if most is None or sample.wanted <= most:
+            self.sample, self.effective_dimension = sample, float(sample.scores.sum())
+        return sample
+
+    def _search(self, W, Z, value, step, change, decrement):
+        """Halve the step until the objective falls as it should; scores move along, so no pass over A is needed."""
+        length = 1.0
+        while length > 1e-10:
+            trial, scores = W + length * step, Z + length * change
+            fallen = self._value(trial, scores)
+            if fallen <= value - 1e-4 * length * decrement + np.finfo(float).eps * abs(value):
+                return trial, scores, fallen, True
+            length /= 2
+        return W, Z, value, False
+
+    def _scores(self, W):
+        return self.rows @ W[:-1] + W[-1]
+
+    def _pull(self, R):
+        """The transpose of ``_scores``."""
+        intercepts = R.sum(axis=0, keepdims=True) if self.fit_intercept else np.zeros((1, R.shape[1]))
+        return np.concatenate([self.rows.transposed(R), intercepts])
+
+    def _penalty(self, W):
+        penalty = self.ridge * W
+        penalty[-1] = 0.0
+        return penalty
+
+    def _value(self, W, Z) -> float:
+        return self.loss.value(Z) + 0.5 * self.ridge * float(np.sum(W[:-1] ** 2))

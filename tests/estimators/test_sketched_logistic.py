@@ -1,0 +1,92 @@
+"""SketchedLogistic gives what scikit-learn's LogisticRegression gives, with C = 1/alpha."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import approx_fprime, minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from sparing import SketchedLogistic
+from sparing.solvers import solve_smooth
+from sparing.solvers.losses import LogisticLoss, MultinomialLoss
+
+RNG = np.random.default_rng(0)
+N, D = 400, 20
+X = RNG.standard_normal((N, D)) / np.arange(1, D + 1) + 0.5
+SCORES = X @ RNG.standard_normal((D, 3)) * 3
+LABELS = np.array(["a", "b", "c"])[(SCORES + RNG.gumbel(size=SCORES.shape)).argmax(axis=1)]
+WEIGHTS = RNG.integers(0, 3, N).astype(float)
+
+
+@pytest.mark.parametrize("solver", ["auto", "sketch", "cholesky", "cg"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
+def test_it_is_logistic_regression(solver, n_classes, fit_intercept, weights):
+    y = LABELS if n_classes == 3 else np.where(LABELS == "a", "a", "other")
+    expected = LogisticRegression(C=2.0, tol=1e-9, max_iter=10_000, fit_intercept=fit_intercept).fit(X, y, weights)
+    for form in (X, sparse.csr_array(X)):
+        model = SketchedLogistic(0.5, solver=solver, tol=1e-12, fit_intercept=fit_intercept, random_state=0)
+        model.fit(form, y, weights)
+        assert model.coef_.shape == expected.coef_.shape
+        np.testing.assert_allclose(model.predict_proba(form), expected.predict_proba(X), atol=2e-5)
+        assert (model.predict(form) == expected.predict(X)).mean() > 0.99
+
+
+def test_ill_conditioned_rows_call_for_a_sketch():
+    """Plain steps would take hundreds: "auto" finds out, makes a sketch and gets by with few Newton steps."""
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((2000, 600)) * 30 * np.arange(1, 601) ** -1.5
+    y = np.where(A[:, :50].sum(axis=1) + 10 * rng.standard_normal(2000) > 0, 1.0, -1.0)
+    model = SketchedLogistic(1.0, random_state=0).fit(A, y)
+    assert 0 < model.sketch_size_ < 600
+    assert model.n_iter_ < 20
+    expected = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-8).fit(A, y)
+
+    def objective(fitted):
+        return np.logaddexp(0, -y * fitted.decision_function(A)).sum() + 0.5 * np.sum(fitted.coef_**2)
+
+    assert objective(model) / objective(expected) - 1 < 1e-7
+
+
+@pytest.mark.parametrize("kind", ["logistic", "multinomial"])
+def test_losses_have_the_derivatives_they_say(kind):
+    rng = np.random.default_rng(0)
+    weights = rng.random(4)
+    if kind == "logistic":
+        loss, shape = LogisticLoss(np.array([1.0, -1.0, 1.0, -1.0]), weights), (4, 1)
+    else:
+        loss, shape = MultinomialLoss(np.array([0, 2, 1, 2]), 3, weights), (4, 3)
+    Z, U = rng.standard_normal(shape), rng.standard_normal(shape)
+    slopes = approx_fprime(Z.ravel(), lambda z: loss.value(z.reshape(shape)))
+    np.testing.assert_allclose(loss.slopes(Z).ravel(), slopes, atol=1e-6)
+    along = (loss.slopes(Z + 1e-6 * U) - loss.slopes(Z - 1e-6 * U)) / 2e-6
+    np.testing.assert_allclose(loss.curve(Z, U), along, atol=1e-8)
+
+
+def test_the_ball_is_kept_to():
+    A, y = X[:200, :5], np.where(LABELS[:200] == "a", 1.0, -1.0)
+    loss = LogisticLoss(y, np.ones(200))
+    radius = 0.5 * np.linalg.norm(solve_smooth(A, loss, 0.1).coef)
+    bound = solve_smooth(A, loss, 0.1, radius=radius)
+    expected = minimize(
+        lambda w: np.logaddexp(0, -y * (A @ w)).sum() + 0.05 * w @ w,
+        np.zeros(5),
+        constraints={"type": "ineq", "fun": lambda w: radius**2 - w @ w},
+        tol=1e-12,
+    )
+    np.testing.assert_allclose(bound.coef[:-1, 0], expected.x, atol=1e-4)
+    model = SketchedLogistic(0.1, radius=radius).fit(A, y)
+    assert np.linalg.norm(model.coef_) == pytest.approx(radius, rel=1e-4)
+
+
+def test_what_goes_wrong_is_said():
+    with pytest.raises(ValueError, match="alpha must be a positive"):
+        SketchedLogistic(0.0).fit(X, LABELS)
+    with pytest.raises(ValueError, match="of one class only"):
+        SketchedLogistic().fit(X, np.zeros(N))
+    with pytest.raises(ValueError, match="method must be one of"):
+        SketchedLogistic(solver="fast").fit(X, LABELS)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or alpha"):
+        SketchedLogistic(1e-4, max_iter=1).fit(X, LABELS)
