@@ -19,6 +19,7 @@ __all__ = [
     "SketchedLogistic",
     "SketchedRidge",
     "SketchedRidgeCV",
+    "cells",
     "datasets",
     "designs",
     "estimators",
@@ -32,7 +33,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sparing import datasets, designs, estimators, geometry, learners, optim, sketches, solvers, sources, theory
+    from sparing import (
+        cells,
+        datasets,
+        designs,
+        estimators,
+        geometry,
+        learners,
+        optim,
+        sketches,
+        solvers,
+        sources,
+        theory,
+    )
     from sparing.estimators import (
         BudgetClassifier,
         BudgetLasso,

@@ -102,7 +102,7 @@ class Cells:
         sizes = np.asarray(sizes, np.int64)
         attributes = np.asarray(attributes, np.int64)
         values = np.asarray(values, self._values.dtype)
-        targets = checks.targets(targets, sizes.size)
+        targets = checks.targets(targets, sizes.size) if sizes.size else np.empty((0, self.n_outputs))
         if attributes.shape != values.shape or attributes.shape != (sizes.sum(),) or (sizes < 0).any():
             raise ValueError(
                 f"there are {values.size} values for {attributes.size} attributes of {sizes.sum()} cells; pass one "
@@ -172,9 +172,14 @@ class Cells:
 
         Sums over cells taken in this order are the same to the last bit, however shards were cut and merged.
         """
-        words = self.values.astype(np.float64).view(np.uint64) ^ (self.attributes.astype(np.uint64) << np.uint64(32))
-        marks = np.concatenate([[np.uint64(0)], np.cumsum(_scramble(words))])  # wraps around, and differences are exact
-        keys = np.diff(marks[self.starts]) ^ _scramble(self.targets.view(np.uint64)).sum(axis=1, dtype=np.uint64)
+        starts = self.starts
+        places = np.arange(len(self)) - np.repeat(starts[:-1], np.diff(starts))
+        marks = (self.attributes.astype(np.uint64) << np.uint64(32)) ^ self.probabilities.view(np.uint32)
+        words = self.values.astype(np.float64).view(np.uint64) ^ _scramble(marks + _scramble(places.astype(np.uint64)))
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(_scramble(words))])  # wraps around, and differences are exact
+        outputs = _scramble(np.arange(self.n_outputs, dtype=np.uint64))
+        targets = _scramble(self.targets.view(np.uint64) ^ outputs).sum(axis=1, dtype=np.uint64)
+        keys = np.diff(sums[starts]) ^ targets
         return self.take(np.argsort(keys, kind="stable"))
 
     # On disk ---------------------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ predictor. Settings are chosen by cross-validation within the training data, and
 papers did the same.
 """
 
-from sparing.compare.algorithms import ALGORITHMS, PAPERS, Algorithm, Setting, algorithm_names
+from sparing.compare.algorithms import ALGORITHMS, LINE_UPS, Algorithm, Setting, algorithm_names
 from sparing.compare.experiment import compare
 from sparing.compare.result import Comparison, Point, Row
 
 __all__ = [
     "ALGORITHMS",
-    "PAPERS",
+    "LINE_UPS",
     "Algorithm",
     "Comparison",
     "Point",

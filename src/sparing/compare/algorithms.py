@@ -53,9 +53,19 @@ class Algorithm:
     radii: tuple[float, ...] = (0.5, 1.0)
 
 
-RED, BLUE, GREEN, ORANGE, BLACK, PINK = "#D55E00", "#0072B2", "#009E73", "#E69F00", "#000000", "#CC79A7"
+PURPLE, SKY, GREY = "#7B3294", "#56B4E9", "#8C8C8C"
+RED, BLUE, GREEN, ORANGE, BLACK, PINK, GREY = (
+    "#D55E00",
+    "#0072B2",
+    "#009E73",
+    "#E69F00",
+    "#000000",
+    "#CC79A7",
+    "#8C8C8C",
+)
 _few_ridge = partial(Algorithm, penalty="ridge")
 _few_lasso = partial(Algorithm, penalty="lasso", strengths=(16.0, 64.0), radii=(0.25, 1.0))
+_keeping = partial(Algorithm, marker="*", radii=())
 _offline = partial(Algorithm, colour=BLACK, marker="v", whole_rows=True, radii=())
 
 
@@ -81,7 +91,24 @@ def _lasso(s: Setting):
     return LassoCV(alphas=alphas, cv=3, fit_intercept=False, max_iter=2000, tol=1e-3)
 
 
+def _keep(learner, s: Setting, **options):
+    return learner(s.n_attributes, budget=s.budget, random_state=s.seed, **options)
+
+
 ALGORITHMS: dict[str, Algorithm] = {
+    "Keep": _keeping("all bought cells, auto", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
+    "Pairwise": _keeping("pairwise moments", "ridge", make=partial(_keep, learners.PairwiseMoments), colour=SKY),
+    "Factor": _keeping("factor model", "ridge", make=partial(_keep, learners.FactorModel), colour=PINK, marker="X"),
+    "MeanImputed": _keeping(
+        "mean-imputed ridge",
+        "ridge",
+        make=partial(_keep, learners.MeanImputed, design="uniform"),
+        colour=GREY,
+        marker="P",
+    ),
+    "KeepLasso": _keeping(
+        "all bought cells, lasso", "lasso", make=partial(_keep, learners.AutoLearner, penalty="lasso"), colour=PURPLE
+    ),
     "AERR": _few_ridge("AERR", make=lambda s: learners.AERR(s.n_attributes, **s.few), colour=RED, marker="s"),
     "DDAERR": _few_ridge("DDAERR", make=partial(_known, learners.DDAERR), colour=BLUE, marker="o"),
     "TwoPhasedDDAERR": _few_ridge(
@@ -110,9 +137,9 @@ ALGORITHMS: dict[str, Algorithm] = {
     "Lasso": _offline("offline lasso", "lasso", make=_lasso),
     "AER": _few_lasso("AER", make=_aer, colour=PINK, marker="h"),
 }
-PAPERS = {
-    "ridge": ("AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
-    "lasso": ("AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
+LINE_UPS = {
+    "ridge": ("Keep", "MeanImputed", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
+    "lasso": ("KeepLasso", "AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
 }
 
 

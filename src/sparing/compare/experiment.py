@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from sparing import checks
-from sparing.compare.algorithms import ALGORITHMS, PAPERS, Algorithm, Setting, algorithm_names
+from sparing.compare.algorithms import ALGORITHMS, LINE_UPS, Algorithm, Setting, algorithm_names
 from sparing.compare.result import Comparison, Row
 from sparing.datasets import scale_max_abs
 from sparing.geometry import improvement_ratio, second_moments
@@ -78,7 +78,7 @@ def compare(
     >>> [len(result.curve(name)) for name in result.algorithms]
     [2, 2]
     """
-    names = algorithm_names(PAPERS[checks.one_of("penalty", penalty, PAPERS)] if algorithms is None else algorithms)
+    names = algorithm_names(LINE_UPS[checks.one_of("penalty", penalty, LINE_UPS)] if algorithms is None else algorithms)
     data = Data.split(X, y, budget, test_fraction, scale, random_state)
     allowances = data.allowances(checks.whole("points", points))
     tasks = [(n, a) for a in reversed(allowances) for n in names if data.affords(ALGORITHMS[n], a)]
@@ -211,8 +211,9 @@ class Data:
             first = fold * self.fold_rows // folds
             last = first + self.fold_size
             setting = self._setting(algorithm, radius, strength, self.seed + fold)
-            coef, _, _ = fit(algorithm, setting, self.fold_X[last : last + m], self.fold_y[last : last + m])
-            losses.append(np.mean((self.fold_X[first:last] @ coef - self.fold_y[first:last]) ** 2))
+            coef, intercept, _, _ = fit(algorithm, setting, self.fold_X[last : last + m], self.fold_y[last : last + m])
+            predicted = self.fold_X[first:last] @ coef + intercept
+            losses.append(np.mean((predicted - self.fold_y[first:last]) ** 2))
         return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(folds))
 
     def _setting(self, algorithm: Algorithm, radius: float, strength: float, seed: int) -> Setting:
@@ -238,22 +239,22 @@ class Data:
         for (name, allowance), (radius, strength) in chosen.items():
             m = self.examples(ALGORITHMS[name], allowance)
             setting = self._setting(ALGORITHMS[name], radius, strength, seed)
-            coef, cells, draws = fit(ALGORITHMS[name], setting, X[:m], y[:m])
-            error = float(np.mean((self.X_test @ coef - self.y_test) ** 2) / zero)
+            coef, intercept, cells, draws = fit(ALGORITHMS[name], setting, X[:m], y[:m])
+            error = float(np.mean((self.X_test @ coef + intercept - self.y_test) ** 2) / zero)
             rows.append(Row(name, allowance, repetition, m, cells, draws, error, setting.radius, strength))
         return rows
 
 
-def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, int, int]:
-    """The weights, how many values were bought for them, and how many draws were made."""
+def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, float, int, int]:
+    """The weights and the intercept, how many values were bought for them, and how many draws were made."""
     model = algorithm.make(setting)
     if hasattr(model, "run"):
         model.run(X, y)
-        return model.coef, model.cells, model.draws
+        return model.coef, model.intercept, model.cells, model.draws
     with catch_warnings():
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge shows in its loss
         model.fit(X, y)
-    return np.ravel(model.coef_), X.shape[0] * X.shape[1], X.shape[0] * X.shape[1]
+    return np.ravel(model.coef_), 0.0, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1]
 
 
 def _least_rows(n_attributes: int) -> int:

@@ -51,12 +51,12 @@ def _search(market, round, money, u):
 
 @part
 def choose(market, cheapest, seed, round, money, attributes):
-    """Draw units until nothing more can be paid for. Returns how many attributes, and the money left.
+    """Draw units until nothing more can be paid for. Returns how many attributes, and what they cost.
 
     A draw that hits what was bought already, or what is too dear for the rest, is drawn again: so each draw follows
     the shares of what may still be bought.
     """
-    key, slot, misses, n, unit = round_key(seed, round), 0, 0, 0, 0
+    key, slot, misses, n, unit, spent = round_key(seed, round), 0, 0, 0, 0, 0.0
     while money >= cheapest:
         if misses < PATIENCE:
             unit, _ = draw_alias(market.table, uniform(key, slot))
@@ -71,33 +71,35 @@ def choose(market, cheapest, seed, round, money, attributes):
         misses = 0
         market.bought[unit] = round + 1
         money -= market.prices[unit]
+        spent += market.prices[unit]
         for at in range(market.starts[unit], market.starts[unit + 1]):
             attributes[n] = market.members[at]
             n += 1
-    return n, money
+    return n, spent
 
 
 @entry
 def ask_purchase(market, cheapest, seed, round, money, attributes):
     """What to buy of one example: how many attributes, and what they cost."""
-    n, left = choose(market, cheapest, seed, round, money, attributes)
-    return n, money - left
+    return choose(market, cheapest, seed, round, money, attributes)
 
 
 @entry
-def buy_rows(market, cheapest, seed, first_round, money, total, rows, first, last, most, sizes, attributes, values):
+def buy_rows(
+    market, cheapest, seed, first_round, money, total, spent, rows, first, last, most, sizes, attributes, values
+):
     """Buy of the rows from first to last, ``money`` for each and ``total`` for all, and write cells one by one.
 
-    Returns the number of cells, and what was spent.
+    Returns the number of cells, and what was spent in all: ``spent`` before, and each row's price in its turn.
     """
-    n, spent = 0, 0.0
+    n = 0
     for row in range(first, last):
         round = first_round + row - first
         purse = min(money, total - spent)
         here = attributes[n : n + most]
-        bought, left = choose(market, cheapest, seed, round, purse, here)
+        bought, price = choose(market, cheapest, seed, round, purse, here)
         gather(rows, row, here, 0, bought, values[n : n + most])
         sizes[row - first] = bought
-        spent += purse - left
+        spent += price
         n += bought
     return n, spent

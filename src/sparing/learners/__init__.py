@@ -4,6 +4,7 @@ from sparing.learners.aer import AER
 from sparing.learners.auto import AutoLearner
 from sparing.learners.factor import FactorModel
 from sparing.learners.full_information import OnlineLasso, OnlineRidge
+from sparing.learners.imputed import MeanImputed
 from sparing.learners.lasso import AELR, DDAELR, TwoPhasedDDAELR
 from sparing.learners.losses import AnalyticLoss, hinge_loss, squared_loss, tube_loss
 from sparing.learners.pairwise import PairwiseMoments
@@ -22,6 +23,7 @@ __all__ = [
     "AnalyticLoss",
     "AutoLearner",
     "FactorModel",
+    "MeanImputed",
     "OnlineLasso",
     "OnlineRidge",
     "PairwiseMoments",

@@ -11,6 +11,7 @@ from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Family, consensus, judge, judged
 from sparing.learners.factor import RANKS, covariance_family, factor_family
+from sparing.learners.imputed import imputed_family
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 
 WIDEST_FULL = 100  # attributes, up to which a full covariance is tried
@@ -21,12 +22,12 @@ LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried
 class AutoLearner(BatchLearner):
     """Keeps what it buys and takes the model that predicts best from it, judged by cells held out.
 
-    Candidates are pairwise moments with several ridges, factor models of several ranks and rounds and, for up to
-    100 attributes, a full covariance. Each learns from a part of the examples and is judged by an unbiased estimate of
-    its risk on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those
-    that cannot be told from the winner learn from all examples with it, and their mean is the model.
-    ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is
-    taken as it is. Parameters are those of :class:`BatchLearner`.
+    Candidates are pairwise moments and regression on mean-imputed rows with several ridges, factor models of several
+    ranks and rounds and, for up to 100 attributes, a full covariance. Each learns from a part of the examples and is
+    judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk plus
+    two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their mean
+    is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is taken as it
+    is. Parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------
@@ -41,7 +42,9 @@ class AutoLearner(BatchLearner):
         super().__post_init__()
 
     def _families(self, cells: Cells) -> list[Family]:
-        families = [pairwise_family(self.penalty)] if self.n_attributes <= WIDEST_TO_TRY else []
+        families: list[Family] = []
+        if self.n_attributes <= WIDEST_TO_TRY:
+            families = [pairwise_family(self.penalty)] + ([imputed_family] if self.penalty == "ridge" else [])
         if len(cells) <= LARGEST_FACTOR:
             families += [factor_family(min(rank, self.n_attributes), self.penalty) for rank in RANKS]
         if self.n_attributes <= WIDEST_FULL:

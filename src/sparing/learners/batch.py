@@ -199,7 +199,15 @@ class BatchLearner:
             )
         self.bought, self._fitted = cells, None
         self.n_rounds, self.cells = cells.n_examples, len(cells)
+        self._go_on_from(self._next_plan, self._buyer.shares)
         return self
+
+    def _go_on_from(self, next_plan: int, shares) -> None:
+        """Draw by these shares, as if nothing of the rounds to come had been asked for, and plan when it is time."""
+        self._next_plan = next_plan
+        while self._next_plan <= self.n_rounds:
+            self._next_plan *= 2
+        self._buyer.plan(shares)
 
     @property
     def fitted(self) -> Fitted:
@@ -242,10 +250,7 @@ class BatchLearner:
         merged.fit_cells(Cells.merge(learner.bought for learner in everyone))
         merged.cells = sum(learner.cells for learner in everyone)
         merged._buyer.spent = sum(learner.spent for learner in everyone)
-        merged._next_plan = self._next_plan
-        while merged._next_plan <= merged.n_rounds:
-            merged._next_plan *= 2
-        merged._buyer.plan(self._buyer.shares)
+        merged._go_on_from(self._next_plan, self._buyer.shares)
         return merged
 
     def _settings(self) -> dict[str, Any]:
@@ -255,6 +260,8 @@ class BatchLearner:
         """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
         saved = {"algorithm": np.asarray(type(self).__name__)}
         settings = {name: value for name, value in self._settings().items() if value is not None}
+        if "groups" in settings:  # labels may be of any kind, and mixed; numbers can be saved
+            settings["groups"] = self._buyer.shop.units
         saved |= {f"setting.{name}": np.asarray(value) for name, value in settings.items()}
         saved |= {f"cells.{name}": array for name, array in self.bought.state().items()}
         saved["shares"] = self._buyer.shares.copy()

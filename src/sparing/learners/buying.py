@@ -92,7 +92,7 @@ class Buyer:
 
     def __init__(self, shop: Shop, seed: int, total_budget: float = np.inf):
         self.shop, self.seed = shop, seed
-        self.total_budget = total_budget
+        self.ceiling = total_budget * (1.0 + PENNY)
         self.spent = 0.0
         self.plan(designs.adaptive(np.zeros(shop.prices.size), prices=shop.prices))
 
@@ -110,7 +110,7 @@ class Buyer:
     @property
     def left(self) -> float:
         """What may still be spent in all."""
-        return self.total_budget * (1.0 + PENNY) - self.spent
+        return self.ceiling - self.spent
 
     def ask(self, round: int) -> np.ndarray:
         """Attributes to buy of one example; a pure function of seed, round and shares."""
@@ -120,19 +120,20 @@ class Buyer:
         return attributes[:n]
 
     def price(self, attributes) -> float:
-        """What these attributes cost, panels whole."""
-        return float(self.shop.prices[np.unique(self.shop.units[attributes])].sum())
+        """What these attributes, as they were asked for, cost; added up as the kernel does, to the last bit."""
+        units = self.shop.units[attributes]
+        once = np.flatnonzero(np.diff(units, prepend=-1))  # a panel comes in one piece
+        return float(np.cumsum(self.shop.prices[units[once]])[-1]) if units.size else 0.0
 
     def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> int:
         """Buy of the rows from first to last and hand the cells to ``keep``; returns how many were bought."""
         most = self.shop.most
         sizes = np.empty(last - first, np.int64)
         attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)
-        n, spent = buy_rows(
-            self.market, self.shop.cheapest, self.seed, first_round, self.shop.budget, self.left,
+        n, self.spent = buy_rows(
+            self.market, self.shop.cheapest, self.seed, first_round, self.shop.budget, self.ceiling, self.spent,
             rows_of(X), first, last, most, sizes, attributes, values,
         )  # fmt: skip
-        self.spent += spent
         attributes = attributes[:n]
         keep(sizes, attributes, values[:n], y[first:last], probabilities=self.inclusion[attributes])
         return n

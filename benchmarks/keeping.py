@@ -1,0 +1,118 @@
+"""What keeping the bought cells is worth: test error of learners that do, at the spends of the papers' experiments.
+
+    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [--seeds 10] [--quick]
+
+Every learner chooses its settings within what it bought; nothing is chosen on test data, except for DDAERR, which is
+given the exact second moments, its best radius and its best step on the test data. Scores are test squared error over
+that of the zero predictor: mean ± standard deviation over seeds, each with a new order of the rows and new looks.
+"""
+
+import argparse
+import warnings
+from itertools import product
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+
+from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
+from sparing.geometry import second_moments
+from sparing.geometry.cells import describe
+from sparing.learners import DDAERR, AutoLearner, MeanImputed
+from sparing.learners.choice import Judgement, consensus, judge
+
+SETTINGS = {
+    "mnist": [(57, 1_076), (57, 3_228), (57, 10_763), (5, 10_763)],
+    "covertype": [(5, 2_000), (5, 10_000), (5, 96_000)],
+    "simulated -1": [(5, 6_000), (5, 60_000)],
+    "simulated -2": [(5, 6_000), (5, 60_000)],
+}
+
+
+def load(name):
+    """Training rows and targets, test rows and targets."""
+    if name == "mnist":
+        data = load_mnist_pair(3, 5, subset="all")
+        train, pixels = data.in_train, data.data / 255.0
+        return pixels[train], data.target[train], pixels[~train], data.target[~train]
+    if name == "covertype":
+        data = load_covertype(dtype=np.float32)
+        X, _ = scale_max_abs(data.data)
+        order = np.random.default_rng(12_345).permutation(len(data.target))
+        train, test = order[100_000:], order[:100_000]
+        return X[train], data.target[train], X[test].astype(float), data.target[test]
+    made = make_power_law(80_000, 500, float(name.split()[1]), random_state=7)
+    return made.data[:60_000], made.target[:60_000], made.data[60_000:], made.target[60_000:]
+
+
+def keepers(X, y, budget, seed):
+    """Weights and intercept of the automatic choice and of each family alone, from the same cells."""
+    learner = AutoLearner(X.shape[1], budget=budget, n_examples=len(y), random_state=seed).run(X, y)
+    cells = learner.bought.in_order()
+    seen, families = describe(cells), learner._families(cells)
+    judgement = judge(cells, families)
+    candidates = [candidate for family in families for candidate in family(cells, seen)]
+    chosen = {"auto": consensus(candidates, judgement.as_good())}
+    for name in dict.fromkeys(candidate.family for candidate in candidates):
+        mine = [at for at, candidate in enumerate(candidates) if candidate.family == name]
+        alone = Judgement(judgement.losses[mine])
+        chosen[name] = consensus([candidates[at] for at in mine], alone.as_good())
+    return {name: (w[:, 0], float(seen.target_means[0] - seen.means @ w[:, 0])) for name, w in chosen.items()}
+
+
+def rivals(X, y, budget, seed):
+    """Mean-imputed ridge from uniform looks, and ridge on as many whole rows as the same spend buys."""
+    imputed = MeanImputed(X.shape[1], budget=budget, design="uniform", random_state=seed).run(X, y)
+    found = {"mean-imputed": (imputed.coef, imputed.intercept)}
+    rows = budget * len(y) // X.shape[1]
+    whole = RidgeCV(alphas=np.logspace(-3, 4, 15)).fit(X[:rows], y[:rows])
+    return found | {"whole rows": (whole.coef_, float(whole.intercept_))}
+
+
+def best_online(X, y, X_test, y_test, budget, seed, score):
+    """DDAERR with exact second moments and what is best on the test data."""
+    reference = RidgeCV(alphas=np.logspace(-3, 4, 15)).fit(X[:3_000], y[:3_000])
+    radius, centred = float(np.linalg.norm(reference.coef_)), second_moments(X - X.mean(axis=0))
+    options = {"second_moments": centred, "split": "even", "inner": "improved", "center": True, "random_state": seed}
+    tried = product((0.5, 1.0), (1.0, 4.0, 16.0, 64.0))
+    scores = []
+    for size, step in tried:
+        learner = DDAERR(X.shape[1], budget=budget, radius=size * radius, step_scale=step, **options).run(X, y)
+        scores.append(score((learner.coef, learner.intercept)))
+    return min(scores)
+
+
+def measure(name, budget, rows, seeds):
+    """One line of the table."""
+    X, y, X_test, y_test = load(name)
+    zero, results = np.mean(y_test**2), {}
+
+    def score(model):
+        return float(np.mean((y_test - X_test @ model[0] - model[1]) ** 2) / zero)
+
+    for seed in range(seeds):
+        order = np.random.default_rng(seed).permutation(len(y))[:rows]
+        mine, targets = np.ascontiguousarray(X[order], dtype=float), y[order]
+        scores = {"DDAERR, told": best_online(mine, targets, X_test, y_test, budget, seed, score)}
+        models = keepers(mine, targets, budget, seed) | rivals(mine, targets, budget, seed)
+        for learner, value in (scores | {key: score(model) for key, model in models.items()}).items():
+            results.setdefault(learner, []).append(value)
+    cells = [f"{key} {np.mean(v):.3f}±{np.std(v, ddof=1) if len(v) > 1 else 0:.3f}" for key, v in results.items()]
+    print(f"{name}, {budget} looks, {rows:,} rows ({budget * rows:,} values): " + "; ".join(cells), flush=True)
+
+
+def main():
+    """Measure what was named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="*", default=["mnist", "covertype", "simulated"])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--quick", action="store_true", help="two seeds, and the smallest spend of each data set")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # scikit-learn's word on singular matrices at tiny ridges
+    for name, settings in SETTINGS.items():
+        if name.split()[0] in options.data:
+            for budget, rows in settings[: 1 if options.quick else None]:
+                measure(name, budget, rows, 2 if options.quick else options.seeds)
+
+
+if __name__ == "__main__":
+    main()
