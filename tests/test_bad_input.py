@@ -215,21 +215,27 @@ def test_estimators_refuse_moments(cls, moments, message):
     ("options", "message"),
     [
         *[case for case in OPTIONS if "n_examples" not in case[0]],
-        ({"learner": "oracle"}, "learner must be one of 'auto', 'online'; got 'oracle'"),
-        ({"design": "best"}, "design must be one of 'auto', 'uniform', 'moments', 'two-phase'; got 'best'"),
+        ({"learner": "oracle"}, "learner must be one of 'auto', 'online', 'pairwise', 'factor'; got 'oracle'"),
+        (
+            {"design": "best"},
+            "design must be one of 'auto', 'adaptive', 'uniform', 'moments', 'two-phase'; got 'best'",
+        ),
         ({"design": "moments"}, "design='moments' needs second_moments="),
         ({"alpha": 0.0}, "alpha must be a positive finite number; got 0.0"),
         ({"alpha": "strong"}, "alpha must be a positive finite number; got 'strong'"),
         ({"scale": "unit"}, "scale must be .*; got 'unit'"),
         ({"pilot": 0}, "pilot must be a whole number, 1 or more; got 0"),
         ({"pilot": 0.1}, "pilot must be a whole number, 1 or more; got 0.1"),
-        ({"costs": np.ones(D)}, "costs= is not supported yet"),
+        ({"costs": np.ones(D - 1)}, rf"costs has shape \({D - 1},\) for {D} attributes"),
+        ({"costs": np.zeros(D)}, "costs must be positive and finite; got 0.0"),
+        ({"costs": np.full(D, 9.0)}, "Raise the budget"),
+        ({"costs": np.ones(D), "budget": -1.0}, "budget must be a positive finite number; got -1.0"),
         ({"random_state": "dice"}, "'dice' cannot be used to seed"),
     ],
 )
 def test_estimators_refuse_options_before_the_pilot(cls, options, message):
     """On rows too few for the pilot to end, so that nothing but the options can have been looked at."""
-    refuse(cls(3, **options), X[:2], ["up", "down"] if cls is BudgetClassifier else Y[:2], message)
+    refuse(cls(**({"budget": 3} | options)), X[:2], ["up", "down"] if cls is BudgetClassifier else Y[:2], message)
 
 
 @every_estimator
@@ -364,7 +370,7 @@ def test_columns_of_zeros_and_constants_do_no_harm(cls):
 @every_regressor
 def test_one_row_is_its_target(cls):
     with pytest.warns(ConvergenceWarning, match="so the model is their mean"):
-        model = cls(3, random_state=0).fit(X[:1], [4.5])
+        model = cls(3, learner="online", random_state=0).fit(X[:1], [4.5])
     np.testing.assert_array_equal(model.predict(X), 4.5)
     assert model.cells_ == 3
 
@@ -395,7 +401,66 @@ def test_estimators_take_nan_in_a_memory_map_for_not_had(cls, tmp_path):
 
 
 def test_too_few_looks_are_warned_of():
-    with pytest.warns(ConvergenceWarning, match=re.escape("about 3.3 looks")):
-        BudgetRidge(2, random_state=0).fit(X[:10], Y[:10])
+    with pytest.warns(ConvergenceWarning, match=re.escape("about 3.2 looks")):
+        BudgetRidge(2, learner="online", random_state=0).fit(X[:10], Y[:10])
     with pytest.warns(ConvergenceWarning, match="the pilot used up all 30 examples"):
         BudgetRidge(2, pilot=30, random_state=0).fit(X[:30], Y[:30])
+
+
+# Learners that keep what they buy -----------------------------------------------------------------------------------
+
+KEEP = ["auto", "pairwise", "factor"]
+
+
+@pytest.mark.parametrize("learner", KEEP)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": ["a"] * (D - 1)}, f"groups has {D - 1} labels for {D} attributes"),
+        ({"groups": ["a"] * D}, "the cheapest purchase costs 6; nothing could ever be bought. Raise the budget"),
+        ({"total_budget": 0}, "total_budget must be a positive finite number; got 0"),
+        ({"total_budget": "all"}, "total_budget must be a positive finite number; got 'all'"),
+        ({"alpha": -1.0}, "alpha must be a positive finite number; got -1.0"),
+    ],
+)
+def test_keepers_refuse_options(learner, options, message):
+    refuse(BudgetRidge(3, learner=learner, **options), X, Y, message)
+
+
+@pytest.mark.parametrize("learner", ["pairwise", "factor"])
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"radius": 1.0}, "radius="),
+        ({"step_size": "adaptive"}, "step_size="),
+        ({"second_moments": np.ones(D)}, "second_moments="),
+        ({"scale": None}, "scale="),
+        ({"pilot": 5}, "pilot="),
+        ({"fit_intercept": False}, "fit_intercept=False"),
+        ({"design": "two-phase"}, "design='two-phase'"),
+    ],
+)
+def test_keepers_refuse_what_only_online_learners_have(learner, options, name):
+    message = f"{name} is an option of online learners, which learner='{learner}' is not; leave it out, or pass "
+    refuse(BudgetRidge(3, learner=learner, **options), X, Y, message)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"groups": [0, 0, 1, 1, 2, 2]}, "groups="),
+        ({"total_budget": 90}, "total_budget="),
+        ({"design": "adaptive"}, "design='adaptive'"),
+    ],
+)
+def test_online_learners_refuse_what_only_keepers_have(options, name):
+    message = f"{name} is for learners that keep what they buy, and"
+    refuse(BudgetRidge(3, learner="online", **options), X, Y, f"{message} learner='online' is for those that do not")
+    refuse(BudgetRidge(3, radius=1.0, **options), X, Y, f"{message} radius= is for those that do not")
+    refuse(BudgetSVR(3, **options), X, Y, message)
+
+
+@pytest.mark.parametrize("learner", KEEP)
+def test_too_few_looks_are_warned_of_by_keepers(learner):
+    with pytest.warns(ConvergenceWarning, match=re.escape("about 5 looks")):
+        BudgetRidge(2, learner=learner, random_state=0).fit(X[:15], Y[:15])

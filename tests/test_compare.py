@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sparing import learners
-from sparing.compare import ALGORITHMS, PAPERS, algorithm_names, compare
+from sparing.compare import ALGORITHMS, LINE_UPS, algorithm_names, compare
 from sparing.compare.experiment import Data
 from sparing.datasets import load_mnist_pair, make_power_law
 
@@ -36,7 +36,7 @@ def test_error_falls_with_spend_and_beats_the_zero_predictor(ridge):
 
 
 def test_nobody_buys_more_than_allowed(ridge):
-    assert {row.algorithm for row in ridge.rows} == set(PAPERS["ridge"])
+    assert {row.algorithm for row in ridge.rows} == set(LINE_UPS["ridge"])
     for row in ridge.rows:
         assert 0 < row.cells <= min(row.draws, row.allowance)
         each = ridge.n_attributes if ALGORITHMS[row.algorithm].whole_rows else ridge.budget
@@ -98,7 +98,7 @@ def test_scale_of_target_and_attributes_does_not_matter():
 def test_lasso_line_up_and_mixed_families(steep):
     X, y = steep[0][:2500], steep[1][:2500]
     result = compare(X, y, budget=6, penalty="lasso", seeds=2, points=2)
-    assert result.algorithms == list(PAPERS["lasso"])
+    assert result.algorithms == list(LINE_UPS["lasso"])
     mixed = compare(X, y, budget=6, algorithms=["aer", "DDAERR"], seeds=2, points=2)
     assert all(mixed.curve(name)[-1].error < 1 for name in ("AER", "DDAERR"))
 

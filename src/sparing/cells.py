@@ -175,10 +175,11 @@ class Cells:
         starts = self.starts
         places = np.arange(len(self)) - np.repeat(starts[:-1], np.diff(starts))
         marks = (self.attributes.astype(np.uint64) << np.uint64(32)) ^ self.probabilities.view(np.uint32)
-        words = self.values.astype(np.float64).view(np.uint64) ^ _scramble(marks + _scramble(places.astype(np.uint64)))
+        values = (self.values.astype(np.float64) + 0.0).view(np.uint64)  # no negative zeros, which sparse rows drop
+        words = values ^ _scramble(marks + _scramble(places.astype(np.uint64)))
         sums = np.concatenate([[np.uint64(0)], np.cumsum(_scramble(words))])  # wraps around, and differences are exact
         outputs = _scramble(np.arange(self.n_outputs, dtype=np.uint64))
-        targets = _scramble(self.targets.view(np.uint64) ^ outputs).sum(axis=1, dtype=np.uint64)
+        targets = _scramble((self.targets + 0.0).view(np.uint64) ^ outputs).sum(axis=1, dtype=np.uint64)
         keys = np.diff(sums[starts]) ^ targets
         return self.take(np.argsort(keys, kind="stable"))
 

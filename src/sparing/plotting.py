@@ -1,9 +1,10 @@
-"""The picture of a comparison: test error against attributes bought."""
+"""Pictures: a comparison, a fit and its spend, a plan."""
 
 from pathlib import Path
 from typing import Any
 
 from sparing.compare import ALGORITHMS, Comparison
+from sparing.compare.algorithms import BLACK, BLUE, ORANGE, PURPLE
 
 FAMILY: dict[str, dict[str, Any]] = {
     "ridge": {"linestyle": "-"},
@@ -16,13 +17,9 @@ def plot_comparison(comparison: Comparison, path, *, title: str = "") -> Path:
 
     An algorithm has the same colour and marker in every picture; the lasso family is dashed with hollow markers.
     """
-    try:
-        from matplotlib.figure import Figure  # not pyplot: no display, no global state
-        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-    except ImportError:
-        raise ImportError('drawing needs matplotlib; run: pip install "sparing[plot]"') from None
+    figure = _figure(figsize=(8.6, 4.8))
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    figure = Figure(figsize=(8.6, 4.8), layout="constrained")
     axes = figure.add_subplot()
     for name in comparison.algorithms:
         curve, look = comparison.curve(name), ALGORITHMS[name]
@@ -61,3 +58,56 @@ def _label(axes, comparison: Comparison, title: str) -> None:
     axes.set_ylim(-0.02, min(1.5, max(1.08, 1.1 * worst)))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _figure(**size):
+    """A figure that needs no display and no global state."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError('drawing needs matplotlib; run: pip install "sparing[plot]"') from None
+    return Figure(layout="constrained", **size)
+
+
+def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
+    """Write a picture of a fit: the largest effects, and what was spent on those attributes."""
+    shown = report.attributes[:most][::-1]
+    names = [bought.attribute[:30] for bought in shown]
+    figure = _figure(figsize=(9.0, 1.2 + 0.28 * len(shown)))
+    effects, spends = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    effects.barh(names, [bought.effect for bought in shown], color=BLUE)
+    effects.axvline(0.0, color="0.4", linewidth=1)
+    effects.set_xlabel("weight × spread of the attribute")
+    effects.set_title(title, loc="left", fontsize=11)
+    spends.barh(names, [bought.spent for bought in shown], color=ORANGE)
+    spends.set_xlabel("spent on it")
+    for axes in (effects, spends):
+        axes.grid(axis="x", alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+    return Path(path)
+
+
+def plot_plan(prospects, path, *, title: str = "") -> Path:
+    """Write a picture of a plan: expected error against spend, by both ways, bars of one standard deviation."""
+    figure = _figure(figsize=(7.4, 4.4))
+    axes = figure.add_subplot()
+    spends = [prospect.spend for prospect in prospects]
+    for label, name, colour, marker in (
+        ("a few values of each example", "few", PURPLE, "*"),
+        ("whole rows of fewer examples", "whole", BLACK, "v"),
+    ):
+        errors = [getattr(prospect, name) for prospect in prospects]
+        spread = [getattr(prospect, f"{name}_deviation") for prospect in prospects]
+        axes.errorbar(spends, errors, yerr=spread, label=label, color=colour, marker=marker, markersize=7, capsize=3)
+    axes.set_xscale("log")
+    axes.set_xlabel("total spend (log scale)")
+    axes.set_ylabel("expected error / error of the mean predictor")
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
+    axes.set_ylim(0.0, 1.15)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    return Path(path)

@@ -1,4 +1,4 @@
-"""Budget estimators: the same model however rows come, what it cost, and how good it is."""
+"""Budget estimators with online learners: the same model however rows come, what it cost, and how good it is."""
 
 import pickle
 from itertools import pairwise
@@ -35,7 +35,7 @@ def target(cls):
 
 
 def make(cls, **options):
-    return cls(**({"budget": BUDGET, "random_state": 1} | options))
+    return cls(**({"budget": BUDGET, "learner": "online", "random_state": 1} | options))
 
 
 def fit(cls, X=X, **options):
@@ -402,14 +402,16 @@ def test_at_full_budget_the_score_is_near_that_of_ridge(cls):
     """Excess risk falls as the root of n: 40,000 examples leave an R^2 within 0.02 of scikit-learn's 0.91."""
     train, test = well_conditioned(40_000, 0), well_conditioned(5_000, 1)
     best = Ridge().fit(*train).score(*test)
-    assert best - 0.02 < cls(budget=8, random_state=0).fit(*train).score(*test) <= best + 0.002
+    assert best - 0.02 < make(cls, budget=8, random_state=0).fit(*train).score(*test) <= best + 0.002
 
 
 @every_regressor
 def test_few_looks_beat_the_mean_by_far(cls):
     """R^2 is 0 for the mean. A fifth of the attributes of 4,000 examples gives about 0.7; over five seeds above 0.5."""
     X, y = make_power_law(6000, 30, -2.0, penalty="ridge", random_state=0, return_X_y=True)
-    scores = [cls(budget=6, random_state=seed).fit(X[:4000], y[:4000]).score(X[4000:], y[4000:]) for seed in range(5)]
+    scores = [
+        make(cls, budget=6, random_state=seed).fit(X[:4000], y[:4000]).score(X[4000:], y[4000:]) for seed in range(5)
+    ]
     assert min(scores) > 0.5
 
 
@@ -417,7 +419,7 @@ def test_few_looks_beat_the_largest_class_by_far():
     X, y = make_power_law(6000, 30, -2.0, penalty="ridge", random_state=0, return_X_y=True)
     labels = y > np.median(y)
     scores = [
-        BudgetClassifier(budget=6, random_state=seed).fit(X[:4000], labels[:4000]).score(X[4000:], labels[4000:])
+        make(BudgetClassifier, budget=6, random_state=seed).fit(X[:4000], labels[:4000]).score(X[4000:], labels[4000:])
         for seed in range(5)
     ]
     assert min(scores) > 0.7  # the largest class has one half
@@ -432,10 +434,10 @@ def test_the_tube_loss_bears_outliers():
     test = well_conditioned(2000, 1)
     outliers = np.random.default_rng(2).random(8000) < 0.05
     dirty = y + 300.0 * np.std(y) * outliers * np.random.default_rng(3).choice([-1.0, 1.0], 8000)
-    radius = BudgetRidge(budget=4, random_state=0).fit(X, y).radius_
+    radius = make(BudgetRidge, random_state=0).fit(X, y).radius_
 
     def error(cls):
-        fits = [cls(budget=4, radius=radius, random_state=seed).fit(X, dirty) for seed in range(5)]
+        fits = [make(cls, radius=radius, random_state=seed).fit(X, dirty) for seed in range(5)]
         return np.mean([np.mean((model.predict(test[0]) - test[1]) ** 2) for model in fits])
 
     assert error(BudgetSVR) < 0.5 * error(BudgetRidge)

@@ -13,7 +13,7 @@ class Described(NamedTuple):
 
     counts: np.ndarray  # looks at each attribute
     means: np.ndarray
-    variances: np.ndarray  # shrunk to their mean by one imagined look, so that none is zero unless all are
+    variances: np.ndarray  # shrunk to their mean by one imagined look, so that none is zero
     target_means: np.ndarray
     target_variances: np.ndarray
 
@@ -34,7 +34,7 @@ def describe(cells: Cells) -> Described:
     looks = np.maximum(counts, 1)
     means = np.bincount(attributes, weights=values, minlength=d) / looks
     squares = np.bincount(attributes, weights=(values - means[attributes]) ** 2, minlength=d)
-    typical = float(squares.sum() / max(counts.sum(), 1))
+    typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0  # nothing varied: nothing tells attributes apart
     target_means = cells.targets.mean(axis=0)
     target_variances = np.mean((cells.targets - target_means) ** 2, axis=0)
     return Described(counts, means, (squares + typical) / (counts + 1.0), target_means, target_variances)

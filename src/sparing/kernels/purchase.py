@@ -85,6 +85,15 @@ def ask_purchase(market, cheapest, seed, round, money, attributes):
 
 
 @entry
+def count_purchases(market, cheapest, seed, rounds, money, attributes, counts):
+    """How often each attribute is bought in this many rounds, added to ``counts``."""
+    for round in range(rounds):
+        n, _ = choose(market, cheapest, seed, round, money, attributes)
+        for a in range(n):
+            counts[attributes[a]] += 1
+
+
+@entry
 def buy_rows(
     market, cheapest, seed, first_round, money, total, spent, rows, first, last, most, sizes, attributes, values
 ):

@@ -24,10 +24,10 @@ class AutoLearner(BatchLearner):
 
     Candidates are pairwise moments and regression on mean-imputed rows with several ridges, factor models of several
     ranks and rounds and, for up to 100 attributes, a full covariance. Each learns from a part of the examples and is
-    judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk plus
-    two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their mean
-    is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is taken as it
-    is. Parameters are those of :class:`BatchLearner`.
+    judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk
+    plus two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their
+    mean is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is taken
+    as it is. Parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------

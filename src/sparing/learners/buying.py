@@ -7,10 +7,12 @@ from scipy.optimize import brentq
 
 from sparing import checks, designs
 from sparing.kernels.gather import rows_of
-from sparing.kernels.purchase import Market, ask_purchase, buy_rows
+from sparing.kernels.purchase import Market, ask_purchase, buy_rows, count_purchases
 from sparing.kernels.sampling import alias_table
 
 PENNY = 1e-9  # prices are decimals, and floats cannot add those exactly
+SIMULATED = 400_000  # purchases to find chances by, where prices differ
+LEVELS = 64  # of price, that are told apart there
 
 
 class Shop:
@@ -73,18 +75,41 @@ class Shop:
         r"""The chance of each attribute to be bought of an example, if draws follow ``shares`` without replacement.
 
         Draws without replacement are a race of exponential clocks, so it is :math:`1 - e^{-t q_u}` at the time t when
-        the money runs out; t is taken for that at which the expected spend is the budget (Rosén 1972). Exact for equal
-        shares and prices, else within some per cent, checked by simulation.
+        the money no longer pays for u (Rosén 1972): one time for all units of like price, at which as many of them are
+        bought in expectation as there should be. Exact for equal shares and prices, else within some per cent, checked
+        by simulation.
         """
         q = np.where(self.prices <= self.budget, shares, 0.0)
-        money = min(self.budget, float(self.prices[q > 0].sum()))
-
-        def overspent(log_time):
-            return float(self.prices @ -np.expm1(-np.exp(log_time) * q)) - money
-
-        high = np.log(40.0 / q[q > 0].min())
-        chance = -np.expm1(-np.exp(brentq(overspent, -80.0, high)) * q) if overspent(high) > 0 else (q > 0) * 1.0
+        chance = np.zeros(q.size)
+        for units, number in self._numbers_bought(shares, np.flatnonzero(q > 0)):
+            chance[units] = _race(q[units], number)
         return chance[self.units]
+
+    def _numbers_bought(self, shares, sold):
+        """Units of like price, and how many of them are bought of an example: known at one price, else simulated."""
+        prices = self.prices[sold]
+        if np.ptp(prices) == 0.0:
+            return [(sold, min(float(self.budget // prices[0]), sold.size))]
+        rounds = int(np.clip(SIMULATED // self.most, 500, 20_000))
+        counts, room = np.zeros(self.n_attributes, np.int64), np.empty(self.most, np.int64)
+        count_purchases(self.market(shares), self.cheapest, 0, rounds, self.budget, room, counts)
+        bought = counts[self.members[self.starts[:-1]]]
+        levels = np.unique(prices)
+        if levels.size > LEVELS:
+            levels = np.unique(np.quantile(prices, np.linspace(0.0, 1.0, LEVELS + 1)[:-1], method="lower"))
+        level = np.searchsorted(levels, prices, side="right")
+        alike = [sold[level == number] for number in np.unique(level)]
+        return [(units, max(bought[units].sum(), 0.5) / rounds) for units in alike]
+
+
+def _race(q, number: float) -> np.ndarray:
+    """The chance of each clock to ring before the time at which so many of them have rung in expectation."""
+
+    def too_many(log_time):
+        return float(np.sum(-np.expm1(-np.exp(log_time) * q))) - number
+
+    high = np.log(40.0 / q.min())
+    return -np.expm1(-np.exp(brentq(too_many, -80.0, high)) * q) if too_many(high) > 0 else np.ones(q.size)
 
 
 class Buyer:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -263,7 +264,7 @@ class FactorModel(BatchLearner):
         rounds = max(STOPS) if self.rounds == "auto" else self.rounds
         d = self.n_attributes
         if self.rank == "full":
-            data, covariance = _nth(covariance_rounds(cells, seen), rounds)
+            data, covariance = after(covariance_rounds(cells, seen), rounds)
             weights = np.linalg.solve(covariance[:d, :d], covariance[:d, d:])
             return data.weights(weights), {"setting": f"full covariance, {rounds} rounds"}
         ranks, facts = (RANKS if self.rank == "auto" else (self.rank,)), {}
@@ -272,17 +273,15 @@ class FactorModel(BatchLearner):
             rank, best, likelihood = choose_rank(cells, seen, [min(rank, d) for rank in ranks], rounds)
             rounds = best if self.rounds == "auto" else rounds
             facts = {"held_out_likelihood": likelihood}
-        data, factors = _nth(factor_rounds(cells, seen, rank), rounds)
+        data, factors = after(factor_rounds(cells, seen, rank), rounds)
         return data.weights(factor_weights(data, factors)), {"setting": f"rank {rank}, {rounds} rounds"} | facts
 
     def _planning_weights(self, seen: Described) -> np.ndarray | None:
         """A few rounds of a small model."""
-        data, factors = _nth(factor_rounds(self.bought.in_order(), seen, min(5, self.n_attributes)), 10)
+        data, factors = after(factor_rounds(self.bought.in_order(), seen, min(5, self.n_attributes)), 10)
         return data.weights(factor_weights(data, factors))
 
 
-def _nth(rounds: Iterator, n: int):
+def after(rounds: Iterator, n: int):
     """What the n-th round gives."""
-    for _ in range(n):
-        last = next(rounds)
-    return last
+    return next(islice(rounds, n - 1, None))

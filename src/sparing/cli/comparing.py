@@ -1,43 +1,27 @@
-"""The command line. It reads options, calls public functions and shows what they return."""
+"""Commands that compare algorithms: `demo` and `compare`."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-app = typer.Typer(
-    help="Train linear models without paying for everything.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+from sparing.cli.app import (
+    Jobs,
+    Points,
+    Quiet,
+    RandomState,
+    Seeds,
+    app,
+    names_in,
+    one_line_errors,
+    progress_bar,
+    refuse_output,
 )
 
-Seeds = Annotated[int, typer.Option(min=1, help="Repetitions, each with a new order of the rows and new draws.")]
-Points = Annotated[int, typer.Option(min=1, help="How many allowances of attributes to try.")]
-Jobs = Annotated[int, typer.Option(help="Threads to use; -1 is one per core. The result does not depend on it.")]
-RandomState = Annotated[int, typer.Option(min=0, help="Same number, same result.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Only name the files written.")]
-
-
-@app.callback(invoke_without_command=True)
-def main(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-) -> None:
-    """Train linear models without paying for everything."""
-    if version:
-        from sparing import __version__
-
-        print(__version__)
-        raise typer.Exit
+DEMO = ("Pairwise", "MeanImputed", "AERR", "DDAERR", "TwoPhasedDDAERR", "Ridge")
 
 
 @app.command()
@@ -50,20 +34,21 @@ def demo(
     random_state: RandomState = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Compare the papers' algorithms on their simulated data: 500 attributes, 5 looks an example."""
-    with _one_line_errors():
+    """Keep what was bought, or forget it? On the papers' simulated data: 500 attributes, 5 looks an example."""
+    with one_line_errors():
         from sparing.compare import compare
         from sparing.datasets import make_power_law
 
-        _refuse_output(output)
+        refuse_output(output)
         if not quiet:
             print(f"simulated data: {examples:,} examples, 500 attributes falling off as 1/i²", flush=True)
         made = make_power_law(examples, 500, exponent=-2.0, random_state=random_state)
-        with _progress(quiet) as report:
+        with progress_bar(quiet) as report:
             comparison = compare(
                 made.data,
                 made.target,
                 budget=5,
+                algorithms=DEMO,
                 scale=False,
                 seeds=seeds,
                 points=points,
@@ -99,19 +84,19 @@ def compare_command(
     quiet: Quiet = False,
 ) -> None:
     """Which algorithm learns most from the same number of attributes of your own data?"""
-    with _one_line_errors():
+    with one_line_errors():
         from sparing.compare import compare
         from sparing.tables import read_table, write_rows
 
-        _refuse_output(output)
-        table = read_table(data, target, drop=_names(drop), encode=encode, drop_missing=drop_missing)
-        with _progress(quiet) as report:
+        refuse_output(output)
+        table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        with progress_bar(quiet) as report:
             comparison = compare(
                 table.X,
                 table.y,
                 budget=budget,
                 penalty=penalty,
-                algorithms=_names(algorithms) if algorithms is not None else None,
+                algorithms=names_in(algorithms) if algorithms is not None else None,
                 seeds=seeds,
                 points=points,
                 test_fraction=test_fraction,
@@ -127,10 +112,6 @@ def compare_command(
         write_rows(rows_file, comparison.rows)
         print(f"runs: {rows_file}")
         _draw(comparison, output.with_name(output.name + ".png"), f"{data.name}: {budget} looks an example")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 # What is shown ------------------------------------------------------------------------------------------------------
@@ -178,37 +159,3 @@ def _draw(comparison, path: Path, title: str) -> None:
         print(f"picture: {plot_comparison(comparison, path, title=title)}")
     except ImportError as error:
         print(f"no picture: {error}")
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[float], None]]:
-    """A bar with the time left, on the error stream."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
-               TextColumn("left:"), TimeRemainingColumn())  # fmt: skip
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("starting (the first run compiles for half a minute)", total=1.0)
-        yield lambda part: bar.update(task, advance=part, description="comparing")
-
-
-# What goes wrong ----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """What was got, what was expected, what to do; without a traceback, and with exit code 2."""
-    try:
-        yield
-    except (ValueError, ImportError, OSError) as error:
-        print(f"sparing: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-
-
-def _refuse_output(output: Path) -> None:
-    """Refuse a folder that is not there before anything is computed."""
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(output.parent)!r} to write to; make it, or change --output.")
-
-
-if __name__ == "__main__":
-    app(prog_name="sparing")

@@ -1,0 +1,150 @@
+"""Commands that learn from what they buy: `fit` and `plan`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sparing.cli.app import Quiet, RandomState, app, names_in, one_line_errors, progress_bar, refuse_output
+
+Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
+Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
+Budget = Annotated[float, typer.Option(min=0, help="Attributes to buy of each example; with --costs, money for each.")]
+Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
+Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
+Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+SHOWN = 12  # attributes in the table
+
+
+@app.command("fit")
+def fit_command(
+    data: Data,
+    target: Target = None,
+    budget: Budget = 5,
+    costs: Costs = None,
+    total_budget: Annotated[float | None, typer.Option(help="What may be spent on all examples together.")] = None,
+    penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
+    learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
+    drop: Drop = "",
+    encode: Encode = False,
+    drop_missing: DropMissing = False,
+    output: Annotated[Path, typer.Option(help="Beginning of the names of the files written.")] = Path("sparing-fit"),
+    random_state: RandomState = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a linear model of your own file, buying a few values of each row; says what it found and what it cost."""
+    with one_line_errors():
+        from sparing import checks
+        from sparing.fitting import fit_table, read_prices
+        from sparing.tables import read_table
+
+        refuse_output(output)
+        checks.one_of("--penalty", penalty, ("ridge", "lasso"))
+        table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        prices = None if costs is None else read_prices(costs, table.names)
+        report = fit_table(
+            table,
+            budget=budget,
+            prices=prices,
+            total_budget=total_budget,
+            penalty=penalty,
+            learner=learner,
+            random_state=random_state,
+        )
+        if not quiet:
+            _show_report(report)
+        for file in report.write(output):
+            print(f"written: {file}")
+        _draw_report(report, output.with_name(output.name + ".png"), f"{data.name}: {table.target}")
+
+
+def _show_report(report) -> None:
+    shown = Table(title="Largest effects", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("attribute", "weight", "weight × spread", "looks", "spent"):
+        shown.add_column(name, justify="left" if name == "attribute" else "right")
+    for bought in report.attributes[:SHOWN]:
+        numbers = f"{bought.weight:.4g}", f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
+        shown.add_row(bought.attribute, *numbers)
+    console = Console()
+    console.print(shown)
+    for line in report.lines():
+        console.print(line, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _draw_report(report, path: Path, title: str) -> None:
+    from sparing.plotting import plot_report
+
+    try:
+        print(f"picture: {plot_report(report, path, title=title)}")
+    except ImportError as error:
+        print(f"no picture: {error}")
+
+
+@app.command("plan")
+def plan_command(
+    data: Annotated[Path, typer.Argument(help="A data file to buy a pilot of, or cells that `sparing fit` wrote.")],
+    target: Target = None,
+    budget: Budget = 5,
+    costs: Costs = None,
+    pilot: Annotated[int, typer.Option(min=30, help="Rows of a data file to buy the pilot of.")] = 500,
+    spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
+    repetitions: Annotated[int, typer.Option(min=2, help="Times the pilot is drawn anew.")] = 8,
+    samples: Annotated[
+        float | None, typer.Option(help="Also: whole rows that ridge regression needs for this excess risk.")
+    ] = None,
+    drop: Drop = "",
+    encode: Encode = False,
+    drop_missing: DropMissing = False,
+    output: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("sparing-plan.png"),
+    random_state: RandomState = 0,
+    quiet: Quiet = False,
+) -> None:
+    """What error to expect for which spend, from a pilot, and whether fewer whole rows would be better."""
+    with one_line_errors():
+        from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
+
+        refuse_output(output)
+        reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, **reading)
+        totals = [float(spend) for spend in names_in(spends)] or None
+        priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
+        with progress_bar(quiet, doing="planning") as report:
+            prospects = plan(
+                cells, budget=budget if prices else int(budget), spends=totals, repetitions=repetitions,
+                random_state=random_state, progress=report, **priced,
+            )  # fmt: skip
+        if not quiet:
+            _show_plan(cells, prospects)
+            print(advice(prospects))
+        if samples is not None:
+            print(f"whole rows for an excess risk of {samples:g}: {whole_rows_needed(cells, samples):,} by the theorem")
+        _draw_plan(prospects, output, f"{data.name}: what a spend buys")
+
+
+def _show_plan(cells, prospects) -> None:
+    print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
+    shown = Table(title="Expected error over that of the mean predictor", title_justify="left", box=SIMPLE_HEAD)
+    for name in ("spend", "examples", "a few values of each", "whole rows", "error"):
+        shown.add_column(name, justify="right")
+    for p in prospects:
+        whole = f"{p.whole:.3f}±{p.whole_deviation:.3f}" if np.isfinite(p.whole) else "—"
+        few = f"{p.few:.3f}±{p.few_deviation:.3f}"
+        shown.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
+    Console().print(shown)
+    unseen = cells.n_attributes - np.unique(cells.attributes).size
+    if unseen:
+        print(f"{unseen:,} attributes were never seen: what they would add to whole rows is not known here")
+
+
+def _draw_plan(prospects, path: Path, title: str) -> None:
+    from sparing.plotting import plot_plan
+
+    try:
+        print(f"picture: {plot_plan(prospects, path, title=title)}")
+    except ImportError as error:
+        print(f"no picture: {error}")

@@ -1,0 +1,222 @@
+"""From a pilot: what error to expect for which spend, and whether whole rows of fewer examples would be better.
+
+The pilot's cells give a model of attributes and target; from that model data is made, bought and learnt from as it
+would be in earnest, at every spend, by both ways. The pilot's examples are drawn anew each time (the bootstrap), so the
+spread of the results includes how little a short pilot knows.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from sklearn.linear_model import RidgeCV
+
+from sparing import checks
+from sparing.cells import Cells
+from sparing.fitting import read_prices
+from sparing.geometry.cells import describe
+from sparing.kernels.factor import Factors
+from sparing.learners import PairwiseMoments
+from sparing.learners.buying import Shop
+from sparing.learners.factor import Standard, after, choose_rank, factor_rounds, factor_weights
+from sparing.learners.pairwise import WIDEST_TO_TRY
+from sparing.tables import read_table
+from sparing.theory import rows_needed
+
+LEAST_PILOT = 30  # examples
+LARGEST = 4e7  # simulated values at once
+ROUNDS = 20
+RANKS = (2, 5, 10)
+
+
+class Prospect(NamedTuple):
+    """Expected test error over that of the mean predictor, at one spend: few values of many examples, or whole rows."""
+
+    spend: float
+    few_examples: int
+    few: float
+    few_deviation: float
+    whole_examples: int
+    whole: float  # NaN where the spend buys fewer than two whole rows
+    whole_deviation: float
+
+
+class World(NamedTuple):
+    """Attributes and target as the pilot's model has them: centred, in their own units."""
+
+    loadings: np.ndarray
+    noise: np.ndarray
+
+    def draw(self, n: int, generator) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and targets."""
+        rows = generator.standard_normal((n, self.loadings.shape[1])) @ self.loadings.T
+        rows += generator.standard_normal(rows.shape) * np.sqrt(self.noise)
+        return rows[:, :-1], rows[:, -1]
+
+    def error(self, weights: np.ndarray) -> float:
+        """The exact squared error of weights, over the target's variance."""
+        with_target = np.append(-weights, 1.0)
+        variance = float(np.sum(self.loadings[-1] ** 2) + self.noise[-1])
+        return float((np.sum((with_target @ self.loadings) ** 2) + with_target**2 @ self.noise) / variance)
+
+
+def plan(
+    cells: Cells,
+    *,
+    budget: float,
+    costs=None,
+    groups=None,
+    spends=None,
+    repetitions: int = 8,
+    random_state: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> list[Prospect]:
+    """What error to expect for which spend.
+
+    Parameters
+    ----------
+    cells : Cells
+        The pilot: some values of some examples, however they were bought.
+    budget : float
+        What will be spent on one example: attributes, or money with ``costs``.
+    costs, groups : price and panel of each attribute, optional
+    spends : list of float, optional
+        Totals to look at; by default from that of 100 examples to that of 10,000 (or what fits in memory).
+    repetitions : int
+        Bootstrap draws of the pilot.
+    progress : callable, optional
+        Called with the part of all the work that was just done.
+
+    Examples
+    --------
+    >>> from sparing.datasets import make_power_law
+    >>> from sparing.learners import PairwiseMoments
+    >>> X, y = make_power_law(400, 10, -1.0, random_state=0, return_X_y=True)
+    >>> pilot = PairwiseMoments(10, budget=4, design="uniform").run(X, y).bought
+    >>> dear, cheap = plan(pilot, budget=4, spends=[8000, 800], repetitions=3)[::-1]
+    >>> bool(dear.few < cheap.few)
+    True
+    """
+    if cells.n_outputs != 1 or cells.n_examples < LEAST_PILOT or cells.n_attributes > WIDEST_TO_TRY:
+        raise ValueError(
+            f"a plan needs a pilot of {LEAST_PILOT} examples or more with one target and at most {WIDEST_TO_TRY:,} "
+            f"attributes; got {cells.n_examples} examples, {cells.n_outputs} targets, {cells.n_attributes} attributes."
+        )
+    shop = Shop(cells.n_attributes, budget, costs=costs, groups=groups)
+    spends = sorted(_spends(shop) if spends is None else [checks.positive("spends", spend) for spend in spends])
+    rank, _, _ = choose_rank(cells, describe(cells), [min(r, cells.n_attributes) for r in RANKS], ROUNDS)
+    generator = np.random.default_rng(checks.seed(random_state))
+    few, whole = np.full((2, len(spends), checks.whole("repetitions", repetitions, at_least=2)), np.nan)
+    for repetition in range(repetitions):
+        world = _world(cells.take(generator.integers(0, cells.n_examples, cells.n_examples)), rank)
+        for at, spend in enumerate(spends):
+            few[at, repetition], whole[at, repetition] = _both(world, shop, spend, generator)
+            if progress is not None:
+                progress(1.0 / (len(spends) * repetitions))
+    return [
+        Prospect(spend, _few_rows(shop, spend), float(f.mean()), float(f.std(ddof=1)),
+                 _whole_rows(shop, spend), float(w.mean()), float(w.std(ddof=1)))
+        for spend, f, w in zip(spends, few, whole, strict=True)
+    ]  # fmt: skip
+
+
+def _spends(shop: Shop) -> list[float]:
+    rows = min(10_000, LARGEST / shop.n_attributes)
+    return [float(f"{shop.budget * n:.3g}") for n in np.geomspace(min(100, rows / 2), rows, 5)]
+
+
+def _few_rows(shop: Shop, spend: float) -> int:
+    return int(spend / shop.budget * (1 + 1e-9))
+
+
+def _whole_rows(shop: Shop, spend: float) -> int:
+    return int(spend / shop.prices.sum() * (1 + 1e-9))
+
+
+def _world(cells: Cells, rank: int) -> World:
+    """The model of a pilot."""
+    return _in_units(*after(factor_rounds(cells, describe(cells), rank), ROUNDS))
+
+
+def _in_units(data: Standard, factors: Factors) -> World:
+    units = np.concatenate([data.units, data.target_units])
+    return World(factors.loadings * units[:, None], factors.noise * units**2)
+
+
+def _both(world: World, shop: Shop, spend: float, generator) -> tuple[float, float]:
+    """The error of a few values of many examples, and that of whole rows for the same money."""
+    rows, whole_rows = _few_rows(shop, spend), _whole_rows(shop, spend)
+    if rows < 2 or rows * shop.n_attributes > 10 * LARGEST:
+        raise ValueError(f"a spend of {spend:g} is {rows:,} examples: too few, or too many, to simulate.")
+    X, y = world.draw(rows, generator)
+    budget = shop.budget if shop.costs is not None else int(shop.budget)
+    learner = PairwiseMoments(
+        shop.n_attributes,
+        budget=budget,
+        costs=shop.costs,
+        groups=shop.units.tolist(),
+        n_examples=rows,
+        random_state=int(generator.integers(2**31)),
+    )
+    learner.run(X, y)
+    few = world.error(learner.coef)
+    if whole_rows < 2:
+        return few, np.nan
+    X, y = world.draw(whole_rows, generator)
+    ridge = RidgeCV(alphas=float(np.mean(X**2)) * X.shape[1] * np.logspace(-5, 2, 15)).fit(X, y)
+    return few, world.error(ridge.coef_)
+
+
+def advice(prospects: list[Prospect]) -> str:
+    """The plan in a sentence."""
+    compared = [p for p in prospects if np.isfinite(p.whole)]
+    if not compared:
+        return "No spend here buys two whole rows: a few values of many examples are the only way."
+    margins = [(p, p.whole - p.few, np.hypot(p.few_deviation, p.whole_deviation)) for p in compared]
+    better = [p.spend for p, gain, error in margins if gain > error]
+    worse = [p.spend for p, gain, error in margins if -gain > error]
+    if better and not worse:
+        return f"A few values of many examples are the better buy from a spend of {min(better):,.6g} on."
+    if worse and not better:
+        return "Whole rows of fewer examples are the better buy, where they can be had."
+    if better and worse:
+        few, whole = (", ".join(f"{spend:,.6g}" for spend in spends) for spends in (better, worse))
+        return f"A few values of many examples are the better buy at {few}; whole rows of fewer examples at {whole}."
+    return "The pilot cannot tell which way is better: the errors expected are within their spread."
+
+
+def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **reading) -> tuple[Cells, Any]:
+    """A pilot, and its price list: cells saved before, or ``n_rows`` of a data file, looked at uniformly."""
+    path = Path(path)
+    if path.suffix == ".npz" and path.is_file():
+        with np.load(path, allow_pickle=False) as stored:
+            if "probabilities" in stored and "starts" in stored:
+                if costs is not None:
+                    raise ValueError("saved cells have no names to find prices by; pass the data file with --costs.")
+                return Cells.from_state(dict(stored)), None
+    table = read_table(path, target, **reading)
+    prices = None if costs is None else read_prices(costs, table.names)
+    learner = PairwiseMoments(
+        len(table.names),
+        budget=budget if prices else int(budget),
+        costs=None if prices is None else prices.costs,
+        groups=None if prices is None else prices.groups,
+        design="uniform",
+        random_state=random_state,
+    )
+    return learner.run(table.X[:n_rows], table.y[:n_rows]).bought, prices
+
+
+def whole_rows_needed(cells: Cells, excess: float) -> int:
+    """Whole rows that ridge regression needs for this excess risk over the target's variance, by the theorem.
+
+    From the spectrum that the pilot's model has, for standard attributes (Agarwal & Gonen, Corollary 1).
+    """
+    rank, rounds, _ = choose_rank(cells, describe(cells), [min(r, cells.n_attributes) for r in RANKS], ROUNDS)
+    data, factors = after(factor_rounds(cells, describe(cells), rank), rounds)
+    d = data.n_attributes
+    covariance = factors.loadings[:d] @ factors.loadings[:d].T + np.diag(factors.noise[:d])
+    weights = factor_weights(data, factors)[:, 0]
+    return rows_needed(eigvalsh(covariance).clip(0.0), excess=excess, radius=max(float(np.linalg.norm(weights)), 1e-6))

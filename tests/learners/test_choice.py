@@ -1,0 +1,220 @@
+"""Choosing by cells held out: estimates of risk without bias, and choices that follow them."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import RidgeCV
+
+from sparing.cells import Cells
+from sparing.geometry.cells import Described, describe
+from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
+from sparing.learners.choice import Candidate, Judgement, consensus, estimated_losses, judge, judged
+
+few = settings(max_examples=25, deadline=None)
+
+
+def whole_rows(X, y):
+    """Means and variances of the rows themselves."""
+    counts = np.full(X.shape[1], X.shape[0])
+    return Described(counts, X.mean(axis=0), X.var(axis=0), y.mean(axis=0), y.var(axis=0))
+
+
+def every_purchase(x, y, looks, chance):
+    """All ways to look at so many attributes of one row, once each."""
+    d = x.size
+    cells = Cells(d, n_outputs=y.size)
+    for attributes in combinations(range(d), looks):
+        cells.append(attributes, x[list(attributes)], y, probabilities=chance)
+    return cells
+
+
+# Without bias -------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.integers(2, 5), st.data(), st.integers(0, 10**6), st.booleans())
+def test_over_all_looks_the_mean_is_the_squared_error(d, data, seed, told):
+    """Chances are known, where single precision holds them, or counted from the cells, which is then exact."""
+    looks = data.draw(st.integers(2, d))
+    rng = np.random.default_rng(seed)
+    x, y, W = rng.standard_normal(d), rng.standard_normal(2), rng.standard_normal((d, 2))
+    seen = Described(np.ones(d), rng.standard_normal(d), np.ones(d), rng.standard_normal(2), np.ones(2))
+    exact = told and d in (2, 4)
+    cells = every_purchase(x, y, looks, looks / d if exact else None)
+    truth = np.sum(((x - seen.means) @ W - (y - seen.target_means)) ** 2)
+    estimates = estimated_losses(cells, seen, W)
+    assert np.mean(estimates) == pytest.approx(truth, rel=1e-12, abs=1e-12)
+    if looks == d:
+        np.testing.assert_allclose(estimates, truth, rtol=1e-11)
+
+
+def test_with_one_look_nothing_is_known_of_pairs():
+    x, seen = np.array([1.0, 2.0]), Described(np.ones(2), np.zeros(2), np.ones(2), np.zeros(1), np.ones(1))
+    losses = estimated_losses(every_purchase(x, np.zeros(1), 1, 0.5), seen, np.ones((2, 1)))
+    assert np.mean(losses) == pytest.approx(np.sum(x**2))  # (1 + 2)^2 less the pairs
+
+
+@pytest.mark.parametrize("options", [{"budget": 4}, {"budget": 4.0, "costs": np.linspace(0.5, 2.0, 10)}])
+def test_bought_cells_judge_as_whole_rows_do(options):
+    """Within five standard errors over 4,000 examples, which are 3 to 6 per cent of the risks.
+
+    With prices the chances of pairs are approximate, and the mean may be off by a tenth besides.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 10)) @ (np.eye(10) + 0.3 * rng.standard_normal((10, 10)))
+    y = (X @ rng.standard_normal(10) + rng.standard_normal(4000))[:, None]
+    cells = PairwiseMoments(10, design="uniform", ridge=1.0, **options).run(X, y).bought
+    seen = whole_rows(X, y)
+    for seed in range(3):
+        weights = np.random.default_rng(seed).standard_normal((10, 1))
+        truth = np.mean(((X - seen.means) @ weights - y + seen.target_means) ** 2)
+        losses = estimated_losses(cells, seen, weights)
+        error = losses.std() / np.sqrt(4000)
+        assert abs(losses.mean() - truth) < 5 * error + (0.1 * truth if "costs" in options else 0.0)
+        assert error < 0.1 * truth
+
+
+# Choices ------------------------------------------------------------------------------------------------------------
+
+
+def planted(n=300, d=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    w = rng.standard_normal(d)
+    return X, X @ w + 0.1 * rng.standard_normal(n), w[:, None]
+
+
+def fixed(name, *weights):
+    """A family that learns nothing."""
+    return lambda cells, seen: [Candidate(name, f"number {i}", w) for i, w in enumerate(weights)]
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_judge_picks_the_clearly_better_one(best):
+    """True weights against none and their opposite: risks 0.01, 1 and 4 of the variance."""
+    X, y, w = planted()
+    cells = PairwiseMoments(8, budget=4, design="uniform", ridge=1.0).run(X, y).bought.in_order()
+    candidates = np.roll([w, 0 * w, -w], best, axis=0)
+    judgement = judge(cells, [fixed("a", candidates[0]), fixed("b", *candidates[1:])])
+    assert judgement.best == best
+    assert judgement.as_good().tolist() == [best]
+    np.testing.assert_allclose(np.roll(judgement.risks, -best), [0.0, 1.0, 4.0], atol=0.6)
+    assert judgement.losses.shape == (3, 300)  # each example is held out once
+
+
+def test_models_are_judged_by_what_they_did_not_learn_from():
+    X, y, _ = planted(n=40)
+    cells = PairwiseMoments(8, budget=4, ridge=1.0).run(X, y).bought.in_order()
+    learnt_from = []
+
+    def family(cells, seen):
+        learnt_from.append({tuple(target) for target in cells.targets.tolist()})
+        return [Candidate("none", "zero", np.zeros((8, 1)))]
+
+    losses = judge(cells, [family]).losses[0]
+    everyone = {tuple(target) for target in cells.targets.tolist()}
+    held_out = [everyone - learnt for learnt in learnt_from]
+    assert [len(part) for part in held_out] == [10, 10, 10, 10]
+    assert set.union(*held_out) == everyone
+    expected = [
+        (t[0] - np.mean(list(learnt))) ** 2 for learnt, part in zip(learnt_from, held_out, strict=True) for t in part
+    ]
+    np.testing.assert_allclose(np.sort(losses) * cells.targets.var(), np.sort(expected), rtol=1e-9)
+
+
+def test_risk_and_its_error_decide():
+    """The second has the smaller mean, by luck; the third differs from the first by less than its noise."""
+    rng = np.random.default_rng(0)
+    steady, wild = 1.0 + 0.01 * rng.standard_normal(100), 0.9 + 5.0 * rng.standard_normal(100)
+    wild += 0.9 - wild.mean()
+    judgement = Judgement(np.array([steady, wild, steady + 0.02 * rng.standard_normal(100), steady + 1.0]))
+    assert judgement.risks.argmin() == 1
+    assert judgement.best in (0, 2)
+    assert judgement.as_good().tolist() == [0, 1, 2]
+    np.testing.assert_allclose(judgement.errors[0], steady.std() / 10)
+
+
+def test_the_consensus_is_the_mean_by_family():
+    candidates = [Candidate("a", "", np.full((2, 1), value)) for value in (1.0, 3.0)]
+    candidates += [Candidate("b", "", np.full((2, 1), 10.0)), Candidate("b", "", np.full((2, 1), 99.0))]
+    np.testing.assert_array_equal(consensus(candidates, np.array([0, 1, 2])), np.full((2, 1), 6.0))
+    np.testing.assert_array_equal(consensus(candidates, np.array([3])), np.full((2, 1), 99.0))
+
+
+def test_what_was_judged_is_told():
+    candidates = [Candidate("a", "one", np.zeros((2, 1))), Candidate("b", "two", np.ones((2, 1)))]
+    facts = judged(candidates, Judgement(np.array([[2.0, 2.2, 1.8], [0.5, 0.6, 0.4]])))
+    assert facts["setting"] == "b: two"
+    assert facts["risk"] == pytest.approx(0.5)
+    assert facts["families"] == ["b"]
+    assert [(c["family"], c["setting"], c["used"]) for c in facts["candidates"]] == [
+        ("a", "one", False),
+        ("b", "two", True),
+    ]
+    assert "of 2 candidates b (two)" in facts["why"]
+
+
+# The automatic learner ----------------------------------------------------------------------------------------------
+
+
+def low_rank(n, d=15, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, 2))
+    X = z @ rng.standard_normal((2, d)) + 0.4 * rng.standard_normal((n, d))
+    return X, X @ rng.standard_normal(d) / 4.0
+
+
+def independent(n, d=15, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, X @ rng.standard_normal(d)
+
+
+@pytest.mark.parametrize("data", [low_rank, independent])
+def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
+    """Where few factors make all attributes filling in is biased, and auto has half its error or less; where
+    attributes are independent it is the regression to make, and auto may lose a fifth by having to find out."""
+    X, y = data(1400)
+    auto = AutoLearner(15, budget=4, random_state=0).run(X[:400], y[:400])
+    filled = np.zeros((400, 15))
+    filled[auto.bought.examples(), auto.bought.attributes] = auto.bought.values
+    imputed = RidgeCV(np.logspace(-1, 4, 20)).fit(filled, y[:400])
+    errors = [
+        np.mean((X[400:] @ coef + intercept - y[400:]) ** 2)
+        for coef, intercept in ((auto.coef, auto.intercept), (imputed.coef_, imputed.intercept_))
+    ]
+    assert errors[0] < (0.5 if data is low_rank else 1.2) * errors[1]
+    facts = auto.fitted.facts
+    assert {candidate["family"] for candidate in facts["candidates"]} >= {"pairwise", "factor", "full covariance"}
+    assert set(facts["families"]) <= {candidate["family"] for candidate in facts["candidates"] if candidate["used"]}
+
+
+def test_auto_is_the_mean_of_what_it_says_it_took():
+    """Of the same cells, by the one family that pairwise moments alone can check."""
+    X, y, _ = planted(n=60, d=5)
+    learner = PairwiseMoments(5, budget=3, random_state=2).run(X, y)
+    cells = learner.bought.in_order()
+    from sparing.learners.pairwise import pairwise_family
+
+    candidates = pairwise_family()(cells, describe(cells))
+    used = [w for w, fact in zip(candidates, learner.fitted.facts["candidates"], strict=True) if fact["used"]]
+    np.testing.assert_allclose(learner.coef, np.mean([c.weights[:, 0] for c in used], axis=0), rtol=1e-12)
+
+
+def test_too_few_examples_are_not_judged():
+    X, y, _ = planted(n=9)
+    learner = AutoLearner(8, budget=3).run(X, y)
+    assert "too few examples" in learner.fitted.facts["why"]
+    assert np.isfinite(learner.coef).all()
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(ValueError, match="penalty must be one of 'ridge', 'lasso'; got 'elastic'"):
+        AutoLearner(8, budget=3, penalty="elastic")
+    with pytest.raises(ValueError, match="rank must be one of 'auto', 'full'; got 'low'"):
+        FactorModel(8, budget=3, rank="low")
+    with pytest.raises(ValueError, match="rounds must be a whole number, 1 or more; got 0"):
+        FactorModel(8, budget=3, rounds=0)

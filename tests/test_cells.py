@@ -1,0 +1,262 @@
+"""The store of purchases: what goes in comes out, refusals change nothing, and sources leave no trace in its order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparing.cells import Cells
+from sparing.geometry.cells import covariances, describe
+
+D = 6
+VALUES = st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e6, 1e6, width=32))
+
+
+few = settings(max_examples=40, deadline=None)
+
+
+@st.composite
+def purchases(draw, holes=False):
+    """One example: distinct attributes in any order, their values, chances and two targets."""
+    attributes = draw(st.lists(st.integers(0, D - 1), unique=True, max_size=D))
+    value = st.one_of(VALUES, st.just(np.nan)) if holes else VALUES
+    values = draw(st.lists(value, min_size=len(attributes), max_size=len(attributes)))
+    chances = draw(st.lists(st.sampled_from([0.25, 0.5]), min_size=len(attributes), max_size=len(attributes)))
+    targets = draw(st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0])))
+    return attributes, values, chances, targets
+
+
+def store(examples, **options):
+    cells = Cells(D, n_outputs=2, **options)
+    for attributes, values, chances, targets in examples:
+        cells.append(attributes, values, targets, probabilities=chances)
+    return cells
+
+
+def told(cells):
+    """What a store holds, example by example."""
+    starts = cells.starts
+    return [
+        (
+            cells.attributes[a:b].tolist(),
+            cells.values[a:b].tolist(),
+            cells.probabilities[a:b].tolist(),
+            tuple(cells.targets[e].tolist()),
+        )
+        for e, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True))
+    ]
+
+
+def assert_same(left, right):
+    left, right = left.state(), right.state()
+    assert left.keys() == right.keys()
+    for name in left:
+        assert left[name].dtype == right[name].dtype
+        np.testing.assert_array_equal(left[name], right[name], err_msg=name)
+
+
+# What goes in comes out ---------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.lists(purchases(holes=True), max_size=12))
+def test_what_was_had_is_kept_in_order_and_nothing_else(examples):
+    cells = store(examples)
+    expected = []
+    for attributes, values, chances, targets in examples:
+        had = [at for at, value in enumerate(values) if not np.isnan(value)]
+        expected.append(tuple([column[at] for at in had] for column in (attributes, values, chances)) + (targets,))
+    assert told(cells) == expected
+    assert len(cells) == sum(len(example[0]) for example in expected)
+    assert cells.n_examples == len(examples)
+    assert cells.examples().tolist() == [e for e, example in enumerate(expected) for _ in example[0]]
+
+
+@few
+@given(st.lists(purchases(holes=True), max_size=12), st.integers(0, 12))
+def test_extend_is_append_by_append(examples, cut):
+    at_once = Cells(D, n_outputs=2)
+    for part in (examples[:cut], examples[cut:]):
+        at_once.extend(
+            [len(example[0]) for example in part],
+            [i for example in part for i in example[0]],
+            [x for example in part for x in example[1]],
+            np.array([example[3] for example in part]).reshape(-1, 2),
+            probabilities=[p for example in part for p in example[2]],
+        )
+    assert_same(at_once, store(examples))
+
+
+@few
+@given(st.lists(purchases(), max_size=10), st.lists(st.integers(0, 10), max_size=3))
+def test_shards_merged_are_the_whole(examples, cuts):
+    cuts = sorted(min(cut, len(examples)) for cut in cuts)
+    ends = [0, *cuts, len(examples)]
+    shards = [store(examples[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    assert_same(Cells.merge(shards), store(examples))
+
+
+@few
+@given(st.lists(purchases(), min_size=1, max_size=10), st.data())
+def test_taking_is_indexing(examples, data):
+    picked = data.draw(st.lists(st.integers(0, len(examples) - 1), max_size=12))
+    cells = store(examples)
+    assert told(cells.take(np.array(picked, int))) == [examples[e] for e in picked]
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(examples), max_size=len(examples))))
+    assert told(cells.take(mask)) == [example for example, chosen in zip(examples, mask, strict=True) if chosen]
+
+
+@settings(max_examples=20, deadline=None)
+@given(examples=st.lists(purchases(), max_size=8), single=st.booleans())
+def test_saved_and_loaded_is_the_same(tmp_path_factory, examples, single):
+    cells = store(examples, dtype=np.float32 if single else np.float64)
+    name = cells.save(tmp_path_factory.mktemp("cells") / "bought.by.me")
+    assert name.suffix == ".npz"
+    assert_same(Cells.load(name), cells)
+    assert_same(Cells.from_state(cells.state()), cells)
+
+
+def test_state_is_a_copy():
+    cells = store([([1, 0], [2.0, 3.0], [0.5, 0.5], (1.0, 1.0))])
+    cells.state()["values"][:] = 7.0
+    assert cells.values.tolist() == [2.0, 3.0]
+
+
+def test_unknown_chances_are_nan():
+    cells = Cells(3)
+    cells.append([2], [1.0], 0.0)
+    assert np.isnan(cells.probabilities).all()
+
+
+# Order --------------------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.lists(st.lists(purchases(), max_size=4), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_order_does_not_tell_where_cells_came_from(shards, random):
+    """Among a few values, targets and chances, so that examples often agree in all but one of them."""
+    merged = Cells.merge([store(shard) for shard in shards])
+    examples = [example for shard in shards for example in shard]
+    random.shuffle(examples)
+    assert_same(store(examples).in_order(), merged.in_order())
+    assert sorted(map(str, told(merged.in_order()))) == sorted(map(str, examples))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ([0, 1], [1.0, 2.0], [0.5, 0.5], (-1.0, 1.0)),
+        ([0, 1], [1.0, 2.0], [0.5, 0.25], (1.0, -1.0)),
+        ([1, 0], [2.0, 1.0], [0.5, 0.5], (1.0, -1.0)),
+        ([0, 1], [2.0, 1.0], [0.5, 0.5], (1.0, -1.0)),
+    ],
+    ids=["targets", "chances", "places", "values"],
+)
+def test_examples_that_are_nearly_alike_have_their_order(other):
+    """Which of two comes first would decide the last bit of sums, and the fold that each is in."""
+    one = ([0, 1], [1.0, 2.0], [0.5, 0.5], (1.0, -1.0))
+    assert_same(store([one, other]).in_order(), store([other, one]).in_order())
+
+
+def test_sums_in_order_are_the_same_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    shards = []
+    for _ in range(5):
+        shard = Cells(D)
+        for _ in range(60):
+            shard.append(rng.permutation(D)[:3], rng.standard_normal(3) * 10.0 ** rng.integers(-9, 9), rng.normal())
+        shards.append(shard)
+    forth, back = Cells.merge(shards), Cells.merge(shards[::-1])
+    assert not np.array_equal(describe(forth).means, describe(back).means)  # or this data would show nothing
+    forth, back = forth.in_order(), back.in_order()
+    seen = describe(forth)
+    for left, right in zip(seen, describe(back), strict=True):
+        np.testing.assert_array_equal(left, right)
+    for left, right in zip(covariances(forth, seen), covariances(back, seen), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+# Averages, by brute force -------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.lists(purchases(), min_size=1, max_size=12))
+def test_averages_are_over_what_was_seen(examples):
+    cells = store(examples)
+    table = np.full((len(examples), D), np.nan)
+    for e, (attributes, values, _, _) in enumerate(examples):
+        table[e, attributes] = values
+    there, y = ~np.isnan(table), np.array([example[3] for example in examples])
+    counts = there.sum(axis=0)
+    means = np.where(there, table, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    away = np.where(there, table - means, 0.0)
+    seen = describe(cells)
+    size = max(1.0, np.abs(away).max())
+    np.testing.assert_array_equal(seen.counts, counts)
+    np.testing.assert_allclose(seen.means, means, atol=1e-9 * size)
+    typical = (away**2).sum() / max(counts.sum(), 1)
+    np.testing.assert_allclose(seen.variances, ((away**2).sum(axis=0) + typical) / (counts + 1), atol=1e-9 * size**2)
+    np.testing.assert_allclose(seen.target_variances, y.var(axis=0), atol=1e-12)
+    together = there.T.astype(int) @ there.astype(int)
+    moments = covariances(cells, seen)
+    np.testing.assert_array_equal(moments.counts, together)
+    np.testing.assert_allclose(moments.attributes, away.T @ away / np.maximum(together, 1), atol=1e-9 * size**2)
+    expected = away.T @ (y - y.mean(axis=0)) / np.maximum(counts, 1)[:, None]
+    np.testing.assert_allclose(moments.targets, expected, atol=1e-9 * size)
+
+
+# Refusals, and room -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [1.0], 0.0), "1 values for 2 attributes"),
+        (([0, D], [1.0, 1.0], 0.0), f"between 0 and {D - 1}"),
+        (([-1], [1.0], 0.0), "between 0 and"),
+        (([0], [np.inf], 0.0), "values hold infinity"),
+        (([0], [1.0], np.nan), "y contains NaN"),
+        (([0], [1.0], [1.0, 2.0]), "2 columns for 1 outputs"),
+    ],
+)
+def test_a_refused_purchase_changes_nothing(arguments, message):
+    cells = Cells(D)
+    cells.append([3, 1], [1.0, 2.0], 5.0)
+    before = cells.state()
+    with pytest.raises(ValueError, match=message):
+        cells.append(*arguments)
+    after = cells.state()
+    assert all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)
+
+
+def test_a_bad_example_among_good_ones_keeps_all_of_them_out():
+    cells = Cells(D)
+    with pytest.raises(ValueError, match="infinity"):
+        cells.extend([1, 1], [0, 1], [1.0, np.inf], [0.0, 1.0])
+    assert len(cells) == cells.n_examples == 0
+    with pytest.raises(ValueError, match="one value per attribute"):
+        cells.extend([2, -1], [0], [1.0], [0.0, 1.0])
+
+
+def test_stores_that_do_not_go_together_and_files_of_others_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="do not go together"):
+        Cells.merge([Cells(4), Cells(5)])
+    with pytest.raises(ValueError, match="do not go together"):
+        Cells.merge([Cells(4), Cells(4, n_outputs=2)])
+    with pytest.raises(ValueError, match="nothing to merge"):
+        Cells.merge([])
+    with pytest.raises(ValueError, match="float64 or float32"):
+        Cells(4, dtype=np.int64)
+    np.savez(tmp_path / "other.npz", values=np.ones(3))
+    with pytest.raises(ValueError, match="not a store of cells"):
+        Cells.load(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(("dtype", "bytes_a_cell"), [(np.float64, 16), (np.float32, 12)])
+def test_memory_is_near_sixteen_bytes_a_cell(dtype, bytes_a_cell):
+    """Room for growth is a quarter at most; an example adds its target and where it ends."""
+    cells, b = Cells(100, dtype=dtype), 20
+    for _ in range(300):
+        cells.append(np.arange(b), np.ones(b), 1.0)
+    least = bytes_a_cell * len(cells) + 16 * cells.n_examples
+    assert least <= cells.nbytes <= 1.25 * least + 16 * 64

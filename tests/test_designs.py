@@ -1,0 +1,139 @@
+"""Designs with prices, and designs for learners that keep: against generic solvers, and what they promise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize
+
+from sparing import designs
+
+few = settings(max_examples=40, deadline=None)
+
+
+def random_shop(seed, d=6):
+    rng = np.random.default_rng(seed)
+    return rng.exponential(size=d) + 0.01, rng.uniform(0.2, 5.0, d)
+
+
+# Prices and a purse -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_priced_ridge_is_what_a_solver_finds(seed):
+    """The solver minimises <q, c> sum m / q over the simplex, by logarithms of unnormalised shares."""
+    moments, costs = random_shop(seed)
+
+    def objective(logs):
+        q = np.exp(logs - logs.max())
+        q = q / q.sum()
+        return float(np.log(q @ costs) + np.log(np.sum(moments / q)))
+
+    found = minimize(objective, np.zeros(moments.size), method="BFGS", options={"gtol": 1e-9})
+    q = designs.priced(moments, costs)
+    assert objective(np.log(q)) <= found.fun + 1e-12
+    solved = np.exp(found.x) / np.exp(found.x).sum()
+    np.testing.assert_allclose(q, solved, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_priced_lasso_is_what_a_linear_programme_finds(seed):
+    """At k looks of attribute i, k q_i = l_i: to have m_i / l_i <= 1 for all i as cheaply as can be."""
+    moments, costs = random_shop(seed)
+    found = linprog(costs, A_ub=-np.diag(1.0 / moments), b_ub=-np.ones(moments.size), method="highs")
+    q = designs.priced(moments, costs, "lasso")
+    assert (q @ costs) * np.max(moments / q) == pytest.approx(found.fun, rel=1e-9)
+    np.testing.assert_allclose(q, found.x / found.x.sum(), rtol=1e-9)
+
+
+@few
+@given(
+    st.lists(st.tuples(st.floats(0.01, 100), st.floats(0.01, 100), st.floats(0.01, 100)), min_size=1, max_size=8),
+    st.sampled_from(["ridge", "lasso"]),
+)
+def test_no_other_shares_are_better(rows, penalty):
+    moments, costs, other = np.array(rows).T
+    harm = np.sum if penalty == "ridge" else np.max
+    q, other = designs.priced(moments, costs, penalty), other / other.sum()
+    assert q.sum() == pytest.approx(1.0)
+    assert (q @ costs) * harm(moments / q) <= (other @ costs) * harm(moments / other) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("penalty", designs.PENALTIES)
+def test_at_one_price_prices_change_nothing(penalty):
+    moments, _ = random_shop(9)
+    expected = designs.moment(moments, penalty)
+    np.testing.assert_allclose(designs.priced(moments, np.full(6, 7.0), penalty), expected, rtol=1e-14)
+
+
+def test_bad_prices_are_refused():
+    with pytest.raises(ValueError, match=r"costs has shape \(2,\) for 3 attributes"):
+        designs.priced([1.0, 1.0, 1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="costs must be positive and finite; got 0.0"):
+        designs.priced([1.0, 1.0], [1.0, 0.0])
+
+
+# Learners that keep -------------------------------------------------------------------------------------------------
+
+
+@few
+@given(
+    st.lists(st.tuples(st.floats(0, 50), st.floats(-9, 9), st.floats(0.1, 9), st.integers(0, 99)), min_size=1),
+    st.floats(0.01, 1.0),
+)
+def test_shares_sum_to_one_and_none_is_below_the_floor(rows, floor):
+    variances, weights, prices, looks = np.array(rows).T
+    shares = designs.adaptive(variances, weights, prices=prices, looks=looks, floor=floor)
+    alike = prices**-0.5 / np.sum(prices**-0.5)
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares >= floor * alike * (1 - 1e-12)).all()
+
+
+def test_without_weights_shares_follow_the_spread():
+    variances = np.array([9.0, 4.0, 1.0, 0.0])
+    np.testing.assert_allclose(designs.adaptive(variances, floor=0.0), np.array([3.0, 2.0, 1.0, 0.0]) / 6.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_minimise_harm_at_a_price(seed):
+    """sum a_i / l_i over numbers of looks l with <l, c> = 1, by a generic solver."""
+    variances, prices = random_shop(seed)
+    weights = np.random.default_rng(seed + 10).standard_normal(6)
+    used = weights**2 * variances
+    harm = variances / variances.sum() + used / used.sum()
+    found = minimize(
+        lambda logs: float(np.log(np.sum(harm / np.exp(logs))) + np.log(np.exp(logs) @ prices)),
+        np.zeros(6),
+        method="BFGS",
+        options={"gtol": 1e-9},
+    )
+    shares = designs.adaptive(variances, weights, prices=prices, floor=0.0)
+    np.testing.assert_allclose(shares, np.exp(found.x) / np.exp(found.x).sum(), rtol=1e-4)
+
+
+def test_several_outputs_count_together():
+    variances, weights = np.array([1.0, 2.0, 3.0]), np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]])
+    together = designs.adaptive(variances, np.sqrt(np.sum(weights**2, axis=0)))
+    np.testing.assert_allclose(designs.adaptive(variances, weights), together, rtol=1e-14)
+
+
+def test_looks_so_far_and_as_many_again_come_out_as_wished():
+    variances, looks = np.array([4.0, 1.0, 1.0]), np.array([30, 40, 50])
+    shares = designs.adaptive(variances, looks=looks, floor=0.0)
+    np.testing.assert_allclose(looks + looks.sum() * shares, 2 * looks.sum() * np.array([0.5, 0.25, 0.25]))
+
+
+def test_what_was_seen_too_often_is_not_asked_for_beyond_the_floor():
+    shares = designs.adaptive(np.ones(3), looks=[1000, 1, 1], floor=0.3)
+    np.testing.assert_allclose(shares, [0.1, 0.45, 0.45])
+
+
+def test_where_nothing_is_known_only_prices_tell():
+    np.testing.assert_allclose(designs.adaptive(np.zeros(2), prices=[1.0, 4.0]), [2 / 3, 1 / 3])
+    np.testing.assert_allclose(designs.adaptive(np.ones(4), looks=np.zeros(4)), 0.25)
+
+
+def test_at_one_price_as_without_prices():
+    variances, _ = random_shop(5)
+    plain = designs.adaptive(variances, looks=np.arange(6))
+    np.testing.assert_allclose(designs.adaptive(variances, prices=np.full(6, 3.0), looks=np.arange(6)), plain)
