@@ -96,7 +96,7 @@ def _keep(learner, s: Setting, **options):
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "Keep": _keeping("all bought cells, auto", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
+    "Keep": _keeping("keeping all cells", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
     "Pairwise": _keeping("pairwise moments", "ridge", make=partial(_keep, learners.PairwiseMoments), colour=SKY),
     "Factor": _keeping("factor model", "ridge", make=partial(_keep, learners.FactorModel), colour=PINK, marker="X"),
     "MeanImputed": _keeping(
@@ -107,7 +107,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         marker="P",
     ),
     "KeepLasso": _keeping(
-        "all bought cells, lasso", "lasso", make=partial(_keep, learners.AutoLearner, penalty="lasso"), colour=PURPLE
+        "keeping all cells, lasso", "lasso", make=partial(_keep, learners.AutoLearner, penalty="lasso"), colour=PURPLE
     ),
     "AERR": _few_ridge("AERR", make=lambda s: learners.AERR(s.n_attributes, **s.few), colour=RED, marker="s"),
     "DDAERR": _few_ridge("DDAERR", make=partial(_known, learners.DDAERR), colour=BLUE, marker="o"),

@@ -91,6 +91,26 @@ def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=Fal
     )
 
 
+def load_digits_parity(*, dtype=np.float64, return_X_y=False):
+    """All 1,797 handwritten digits that come with scikit-learn, 8 by 8 pixels: +1 for odd ones, -1 for even ones.
+
+    Examples
+    --------
+    >>> digits = load_digits_parity()
+    >>> digits.data.shape, digits.labels[:4], digits.target[:4]
+    ((1797, 64), array([0, 1, 2, 3]), array([-1,  1, -1,  1]))
+    """
+    found = datasets.load_digits()
+    return dataset(
+        data=found.data.astype(float_type(dtype)),
+        target=signs(found.target % 2 == 1),
+        feature_names=list(found.feature_names),
+        DESCR="Odd (+1) against even (-1) digits, 8 by 8 pixels (UCI optical digits, test set).",
+        labels=found.target,
+        return_X_y=return_X_y,
+    )
+
+
 def load_covertype(positive=2, *, dtype=np.float64, return_X_y=False):
     """Forest cover of 581,012 patches of land: ten measurements, 44 indicators, in UCI's order and units.
 

@@ -33,6 +33,7 @@ def describe(cells: Cells) -> Described:
     counts = np.bincount(attributes, minlength=d)
     looks = np.maximum(counts, 1)
     means = np.bincount(attributes, weights=values, minlength=d) / looks
+    means += np.bincount(attributes, weights=values - means[attributes], minlength=d) / looks  # what rounding left out
     squares = np.bincount(attributes, weights=(values - means[attributes]) ** 2, minlength=d)
     typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0  # nothing varied: nothing tells attributes apart
     target_means = cells.targets.mean(axis=0)

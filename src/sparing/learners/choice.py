@@ -10,6 +10,7 @@ from sparing.geometry.cells import Described, describe
 from sparing.kernels.pairs import predict_products
 
 FOLDS = 4
+NEAR = 0.5  # of the targets' variance
 MANY = 100_000  # cells, above which one fold of three says enough
 
 
@@ -41,14 +42,23 @@ class Judgement(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The least risk plus two standard errors: a model whose risk is uncertain is passed over."""
-        return int(np.argmin(self.risks + 2.0 * self.errors))
+        """The least cautious risk: a model whose risk is uncertain is passed over."""
+        return int(np.argmin(self.cautious))
+
+    @property
+    def cautious(self) -> np.ndarray:
+        """Risks plus two standard errors."""
+        return self.risks + 2.0 * self.errors
 
     def as_good(self) -> np.ndarray:
-        """Which candidates cannot be told from the best one: their paired difference is within two standard errors."""
+        """Which candidates cannot be told from the best one: their paired difference is within two standard errors.
+
+        Of a wild model that may hold because nothing is known of it; so its cautious risk must also be near the best.
+        """
         difference = self.losses - self.losses[self.best]
         error = difference.std(axis=1) / np.sqrt(difference.shape[1])
-        return np.flatnonzero(difference.mean(axis=1) <= 2.0 * error)
+        near = self.cautious <= self.cautious[self.best] + NEAR
+        return np.flatnonzero(near & (difference.mean(axis=1) <= 2.0 * error))
 
 
 def consensus(candidates: Sequence[Candidate], chosen: np.ndarray) -> np.ndarray:

@@ -178,7 +178,7 @@ class PairwiseMoments(BatchLearner):
             return None
         cells = self.bought.in_order()
         repaired = Repaired(covariances(cells, seen), seen, "looks")
-        return repaired.ridge(USUAL * repaired.noise)
+        return repaired.ridge(USUAL * max(-repaired.values[0], 0.01 * repaired.noise))  # bold: looks only follow it
 
     def standard_errors(self) -> np.ndarray:
         r"""Standard errors of the weights as the noise of the moments makes them, ridge held fixed; like ``coef``.
