@@ -49,6 +49,11 @@ class BatchFit:
             strength = {"ridge": self.alpha} if self.penalty == "ridge" else {"alpha": self.alpha}
             self.learner = PairwiseMoments(self.n_attributes, penalty=self.penalty, **strength, **options)
 
+    @property
+    def blind_spots(self) -> str:
+        """What the budget can never learn, in words."""
+        return self.learner.blind_spots
+
     def learn(self, X, y) -> None:
         """Go on with more rows; y has one column per output."""
         self.learner.run(X, y)

@@ -32,7 +32,10 @@ class BudgetEstimator(BaseEstimator):
             return self._start_online(n_outputs, n_examples, why)
         if self.alpha != "auto":
             checks.positive("alpha", self.alpha)
-        return BatchFit(
+        return self._start_batch(learner, n_outputs, n_examples)
+
+    def _start_batch(self, learner: str, n_outputs: int, n_examples: int | None) -> BatchFit:
+        begun = BatchFit(
             name=learner,
             penalty=self._penalty,
             n_attributes=self.n_features_in_,
@@ -46,6 +49,9 @@ class BudgetEstimator(BaseEstimator):
             n_examples=self.n_examples if n_examples is None else n_examples,
             seed=checks.seed(self.random_state),
         )
+        if begun.blind_spots:
+            warn(begun.blind_spots, UserWarning, stacklevel=5)
+        return begun
 
     def _which_learner(self) -> tuple[str, str]:
         """The kind of learner, and why; options that only one kind has are refused for the other."""

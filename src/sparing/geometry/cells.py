@@ -13,7 +13,8 @@ class Described(NamedTuple):
 
     counts: np.ndarray  # looks at each attribute
     means: np.ndarray
-    variances: np.ndarray  # shrunk to their mean by one imagined look, so that none is zero
+    ranges: np.ndarray  # the largest distance from the mean that was seen
+    variances: np.ndarray  # as parts of squared ranges, shrunk to their mean by one imagined look: none is zero
     target_means: np.ndarray
     target_variances: np.ndarray
 
@@ -27,18 +28,32 @@ class Covariances(NamedTuple):
 
 
 def describe(cells: Cells) -> Described:
-    """Looks, means and variances of every attribute; a value seen by few looks is taken for an ordinary one."""
+    """Looks, means, ranges and variances of every attribute, whatever its unit.
+
+    An attribute seen by few looks is taken for an ordinary one.
+    """
     d, attributes = cells.n_attributes, cells.attributes
     values = cells.values.astype(np.float64, copy=False)
     counts = np.bincount(attributes, minlength=d)
     looks = np.maximum(counts, 1)
     means = np.bincount(attributes, weights=values, minlength=d) / looks
     means += np.bincount(attributes, weights=values - means[attributes], minlength=d) / looks  # what rounding left out
-    squares = np.bincount(attributes, weights=(values - means[attributes]) ** 2, minlength=d)
+    distances = values - means[attributes]
+    ranges = _ranges(attributes, np.abs(distances), counts)
+    squares = np.bincount(attributes, weights=distances**2, minlength=d) / ranges**2
     typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0  # nothing varied: nothing tells attributes apart
+    variances = (squares + typical) / (counts + 1.0) * ranges**2
     target_means = cells.targets.mean(axis=0)
     target_variances = np.mean((cells.targets - target_means) ** 2, axis=0)
-    return Described(counts, means, (squares + typical) / (counts + 1.0), target_means, target_variances)
+    return Described(counts, means, ranges, variances, target_means, target_variances)
+
+
+def _ranges(attributes, distances, counts) -> np.ndarray:
+    """The largest distance seen; that of an ordinary attribute where there was none."""
+    ranges = np.zeros(counts.size)
+    np.maximum.at(ranges, attributes, distances)
+    ordinary = float(np.median(ranges[ranges > 0])) if ranges.any() else 1.0
+    return np.where(ranges > 0, ranges, ordinary)
 
 
 def covariances(cells: Cells, seen: Described) -> Covariances:

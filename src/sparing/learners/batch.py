@@ -175,7 +175,7 @@ class BatchLearner:
         seen, shop = describe(self.bought), self._buyer.shop
         weights = self._planning_weights(seen)
         used = np.zeros(self.n_attributes) if weights is None else np.square(weights).sum(axis=1) * seen.variances
-        variances = shop.total(seen.variances)
+        variances = shop.total(seen.variances / seen.ranges**2)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
         looks = shop.total(seen.counts) / np.diff(shop.starts)
         self._buyer.plan(designs.adaptive(variances, share, prices=shop.prices, looks=looks))
@@ -197,7 +197,7 @@ class BatchLearner:
                 f"the cells are of {cells.n_attributes} attributes and {cells.n_outputs} outputs; this learner was "
                 f"made for {self.n_attributes} and {self.n_outputs}."
             )
-        self.bought, self._fitted = cells, None
+        self.bought, self._fitted = Cells.merge([cells]), None  # a copy: what is bought later is not the caller's
         self.n_rounds, self.cells = cells.n_examples, len(cells)
         self._go_on_from(self._next_plan, self._buyer.shares)
         return self
@@ -213,7 +213,8 @@ class BatchLearner:
     def fitted(self) -> Fitted:
         """The model, found when it is first asked for after something was told."""
         if self._fitted is None:
-            nothing = Fitted(np.zeros((self.n_attributes, self.n_outputs)), np.zeros(self.n_outputs), {})
+            facts = {"setting": "the mean target", "families": [], "why": "no value was bought"}
+            nothing = Fitted(np.zeros((self.n_attributes, self.n_outputs)), np.zeros(self.n_outputs), facts)
             if self.bought.n_examples and not len(self.bought):
                 nothing = nothing._replace(intercept=self.bought.targets.mean(axis=0))
             self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else nothing
@@ -230,6 +231,11 @@ class BatchLearner:
         """What is predicted where all attributes are zero."""
         intercept = self.fitted.intercept
         return float(intercept[0]) if self.n_outputs == 1 else intercept.copy()
+
+    @property
+    def blind_spots(self) -> str:
+        """What the budget can never learn, in words; "" if there is nothing."""
+        return self._buyer.shop.blind_spots()
 
     @property
     def spent(self) -> float:

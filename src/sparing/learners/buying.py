@@ -61,6 +61,19 @@ class Shop:
         fits = np.searchsorted(np.cumsum(prices[order]), self.budget, side="right") + 1
         return int(sizes[order][:fits].sum())
 
+    def blind_spots(self) -> str:
+        """What this budget can never learn, in words; "" if there is nothing."""
+        dear = int((self.prices > self.budget).sum())
+        affordable = np.sort(self.prices[self.prices <= self.budget])
+        if dear:
+            return f"{dear} purchases cost more than the {self.budget:g} for an example and will never be made."
+        if affordable.size > 1 and affordable[-2:].sum() > self.budget:
+            return (
+                f"the two dearest purchases cost {affordable[-2:].sum():g} together, more than the {self.budget:g} for "
+                "an example: how they go together cannot be learnt, and weights may be far off."
+            )
+        return ""
+
     def total(self, values) -> np.ndarray:
         """Sum over the members of each unit."""
         return np.bincount(self.units, weights=values)

@@ -24,16 +24,16 @@ class Repaired:
     r"""A noisy covariance without its negative eigenvalues, in units :math:`\sqrt{D_i}` of the attributes.
 
     The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger. Units
-    decide what a ridge holds down:
-    ``"raw"`` takes the attributes as they are; ``"looks"`` takes :math:`D_i \propto s_i^2 / n_i`. The latter is what
-    the standard error of the risk asks for: that of :math:`w^T C w` is :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 /
+    decide what a ridge holds down: ``"range"`` divides attributes by the largest distance from their means, ``"raw"``
+    takes them as they are, ``"looks"`` takes :math:`D_i \propto s_i^2 / n_i`. That is what the standard error of the
+    risk asks for: that of :math:`w^T C w` is :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 /
     n_{ij}}`, and as pairs are seen in proportion to the product of both looks, it is a ridge
     :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
     """
 
     def __init__(self, moments: Covariances, seen: Described, units: str):
         scale = seen.variances / np.maximum(seen.counts, 1.0) * max(seen.counts.mean(), 1.0)
-        self.units = np.sqrt(scale) if units == "looks" else np.ones(seen.counts.size)
+        self.units = {"looks": np.sqrt(scale), "range": seen.ranges, "raw": np.ones(scale.size)}[units]
         self.values, self.vectors = eigh(moments.attributes / np.outer(self.units, self.units), driver="evd")
         self.noise = max(-self.values[0], self._noise_of_averages(moments, seen), np.finfo(float).tiny)
         self.targets = self.vectors.T @ (moments.targets / self.units[:, None])
@@ -82,7 +82,7 @@ def pairwise_family(penalty: str = "ridge", factors=FACTORS):
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         moments, candidates = covariances(cells, seen), []
-        for units in ("raw", "looks"):
+        for units in ("range", "looks"):
             repaired = Repaired(moments, seen, units)
             if penalty == "ridge":
                 candidates += [
@@ -163,7 +163,7 @@ class PairwiseMoments(BatchLearner):
             judgement, candidates = judge(cells, [family]), family(cells, seen)
             return consensus(candidates, judgement.as_good()), judged(candidates, judgement)
         moments = covariances(cells, seen)
-        repaired = Repaired(moments, seen, "raw")
+        repaired = Repaired(moments, seen, "raw" if self.penalty == "lasso" or given != "auto" else "range")
         ridge = USUAL * repaired.noise if self.penalty == "lasso" or given == "auto" else given
         if self.penalty == "ridge":
             return repaired.ridge(ridge), {"setting": f"ridge {ridge:g}"}
