@@ -46,7 +46,7 @@ def is_picture(path: Path) -> bool:
 
 
 def test_demo_shows_a_table_and_writes_a_picture(run, tmp_path):
-    result = run("demo", "--examples", 1000, *QUICK)
+    result = run("demo", *QUICK)
     assert result.exit_code == 0, result.output
     for label in ("AERR", "DDAERR", "two-phased", "online", "offline", "did best", "picture: sparing-demo.png"):
         assert label in result.output
@@ -89,7 +89,7 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["digits.csv", "--target", "digti"], "did you mean 'digit'?"),
         (["digits.npz", "--budget", "65"], "pass a budget between 2 and 64"),
         (["digits.npz", "--budget", "1"], "budget must be a whole number, 2 or more; got 1"),
-        (["digits.npz", "--algorithms", "sgd"], "choose from AERR"),
+        (["digits.npz", "--algorithms", "sgd"], "choose from Keep"),
         (["digits.npz", "--penalty", "none"], "penalty must be one of 'ridge', 'lasso'"),
         (["digits.npz", "--test-fraction", "0.9"], "365 rows are too few"),
         (["digits.npz", "--output", "nowhere/out"], "there is no folder 'nowhere'"),
@@ -117,7 +117,7 @@ def python(code: str, **options) -> subprocess.CompletedProcess:
 def test_without_matplotlib_the_table_still_appears(tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from sparing.cli import app; app(['demo', '--examples', '400', '--seeds', '1', '--points', '1'])"
+        "from sparing.cli import app; app(['demo', '--seeds', '1', '--points', '1'])"
     )
     done = python(code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -141,9 +141,9 @@ def test_importing_the_command_line_pulls_in_no_extra():
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
 def test_interrupt_ends_cleanly(tmp_path):
-    command = [sys.executable, "-m", "sparing", "demo", "--examples", "60000", "--seeds", "500"]
+    command = [sys.executable, "-m", "sparing", "demo", "--seeds", "5000"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert "60,000 examples" in process.stdout.readline()
+        assert "1,797 images" in process.stdout.readline()
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
@@ -161,7 +161,7 @@ def test_every_command_and_option_is_documented():
     text = DOCS.read_text(encoding="utf-8")
     root = typer.main.get_command(app)
     commands = {"": root, **root.commands}
-    assert set(commands) >= {"demo", "compare"}
+    assert set(commands) >= {"demo", "compare", "fit", "plan"}
     for name, command in commands.items():
         section = text if not name else text.partition(f"\n## `sparing {name}`")[2].partition("\n## ")[0]
         assert section, f"docs/command-line.md has no section for sparing {name}"

@@ -69,7 +69,7 @@ def test_at_one_price_prices_change_nothing(penalty):
 def test_bad_prices_are_refused():
     with pytest.raises(ValueError, match=r"costs has shape \(2,\) for 3 attributes"):
         designs.priced([1.0, 1.0, 1.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="costs must be positive and finite; got 0.0"):
+    with pytest.raises(ValueError, match=r"costs must be positive and finite; got 0\.0"):
         designs.priced([1.0, 1.0], [1.0, 0.0])
 
 

@@ -13,7 +13,7 @@ D, N = 12, 120
 RNG = np.random.default_rng(7)
 X = np.round(RNG.standard_normal((N, D)) * (RNG.random((N, D)) < 0.7) * np.linspace(2.0, 0.2, D), 2)
 Y = X @ RNG.standard_normal(D) + 0.5
-PRICES = np.round(np.linspace(0.3, 2.1, D), 1)
+PRICES = np.linspace(0.3, 2.1, D) ** 1.1  # sums of these depend on their order
 PANELS = ["a", "a", None, "b", "b", "b", None, "", None, None, "c", "c"]
 MONEY = {"costs": PRICES, "groups": PANELS, "budget": 4.7, "total_budget": 400.3}
 
@@ -124,10 +124,12 @@ def test_the_model_is_that_of_the_cells_wherever_they_were_bought(case):
     assert merged.n_rounds == N
     assert merged.cells == sum(shard.cells for shard in shards)
     assert merged.spent == pytest.approx(sum(shard.spent for shard in shards))
-    elsewhere = make(case).fit_cells(Cells.merge(shard.bought for shard in (two, three, one)))
+    cells = Cells.merge(shard.bought for shard in (two, three, one))
+    elsewhere = make(case).fit_cells(cells)
     np.testing.assert_array_equal(merged.coef, elsewhere.coef)
     for learner in (merged, elsewhere):  # and either goes on
         assert learner.run(X[:30], Y[:30]).n_rounds == N + 30
+    assert cells.n_examples == N
 
 
 # Money --------------------------------------------------------------------------------------------------------------
@@ -214,7 +216,8 @@ def test_nan_told_is_paid_for_and_not_kept(case):
     learner.tell(query, values, Y[20])
     assert learner.cells == cells + query.attributes.size
     assert len(learner.bought) == kept + query.attributes.size - 1
-    assert learner.spent > spent
+    costs = np.ones(D) if learner.costs is None else PRICES
+    assert learner.spent == pytest.approx(spent + costs[query.attributes].sum())
     assert np.isfinite(learner.run(X[21:], Y[21:]).coef).all()
 
 

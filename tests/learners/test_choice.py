@@ -9,17 +9,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import RidgeCV
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described, describe
+from sparing.geometry.cells import describe
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
 from sparing.learners.choice import Candidate, Judgement, consensus, estimated_losses, judge, judged
+from sparing.learners.pairwise import pairwise_family
 
 few = settings(max_examples=25, deadline=None)
-
-
-def whole_rows(X, y):
-    """Means and variances of the rows themselves."""
-    counts = np.full(X.shape[1], X.shape[0])
-    return Described(counts, X.mean(axis=0), X.var(axis=0), y.mean(axis=0), y.var(axis=0))
 
 
 def every_purchase(x, y, looks, chance):
@@ -41,9 +36,9 @@ def test_over_all_looks_the_mean_is_the_squared_error(d, data, seed, told):
     looks = data.draw(st.integers(2, d))
     rng = np.random.default_rng(seed)
     x, y, W = rng.standard_normal(d), rng.standard_normal(2), rng.standard_normal((d, 2))
-    seen = Described(np.ones(d), rng.standard_normal(d), np.ones(d), rng.standard_normal(2), np.ones(2))
     exact = told and d in (2, 4)
     cells = every_purchase(x, y, looks, looks / d if exact else None)
+    seen = describe(cells)._replace(means=rng.standard_normal(d), target_means=rng.standard_normal(2))
     truth = np.sum(((x - seen.means) @ W - (y - seen.target_means)) ** 2)
     estimates = estimated_losses(cells, seen, W)
     assert np.mean(estimates) == pytest.approx(truth, rel=1e-12, abs=1e-12)
@@ -52,8 +47,9 @@ def test_over_all_looks_the_mean_is_the_squared_error(d, data, seed, told):
 
 
 def test_with_one_look_nothing_is_known_of_pairs():
-    x, seen = np.array([1.0, 2.0]), Described(np.ones(2), np.zeros(2), np.ones(2), np.zeros(1), np.ones(1))
-    losses = estimated_losses(every_purchase(x, np.zeros(1), 1, 0.5), seen, np.ones((2, 1)))
+    x = np.array([1.0, 2.0])
+    cells = every_purchase(x, np.zeros(1), 1, 0.5)
+    losses = estimated_losses(cells, describe(cells)._replace(means=np.zeros(2)), np.ones((2, 1)))
     assert np.mean(losses) == pytest.approx(np.sum(x**2))  # (1 + 2)^2 less the pairs
 
 
@@ -67,7 +63,7 @@ def test_bought_cells_judge_as_whole_rows_do(options):
     X = rng.standard_normal((4000, 10)) @ (np.eye(10) + 0.3 * rng.standard_normal((10, 10)))
     y = (X @ rng.standard_normal(10) + rng.standard_normal(4000))[:, None]
     cells = PairwiseMoments(10, design="uniform", ridge=1.0, **options).run(X, y).bought
-    seen = whole_rows(X, y)
+    seen = describe(cells)._replace(means=X.mean(axis=0), target_means=y.mean(axis=0))
     for seed in range(3):
         weights = np.random.default_rng(seed).standard_normal((10, 1))
         truth = np.mean(((X - seen.means) @ weights - y + seen.target_means) ** 2)
@@ -126,14 +122,16 @@ def test_models_are_judged_by_what_they_did_not_learn_from():
 
 
 def test_risk_and_its_error_decide():
-    """The second has the smaller mean, by luck; the third differs from the first by less than its noise."""
+    """The second has the smaller mean, by luck, but is too wild; the third cannot be told from the first."""
     rng = np.random.default_rng(0)
     steady, wild = 1.0 + 0.01 * rng.standard_normal(100), 0.9 + 5.0 * rng.standard_normal(100)
     wild += 0.9 - wild.mean()
     judgement = Judgement(np.array([steady, wild, steady + 0.02 * rng.standard_normal(100), steady + 1.0]))
     assert judgement.risks.argmin() == 1
     assert judgement.best in (0, 2)
-    assert judgement.as_good().tolist() == [0, 1, 2]
+    assert judgement.as_good().tolist() == [0, 2]
+    calm = Judgement(np.array([steady, steady + 0.02 * rng.standard_normal(100), steady + 0.01]))
+    assert calm.as_good().tolist() == [0, 1]  # the last is worse by little, but surely
     np.testing.assert_allclose(judgement.errors[0], steady.std() / 10)
 
 
@@ -175,8 +173,11 @@ def independent(n, d=15, seed=0):
 
 @pytest.mark.parametrize("data", [low_rank, independent])
 def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
-    """Where few factors make all attributes filling in is biased, and auto has half its error or less; where
-    attributes are independent it is the regression to make, and auto may lose a fifth by having to find out."""
+    """Where few factors make all attributes, filling in is biased: auto had 0.1 of its error or less over eight seeds.
+
+    Where attributes are independent it is the regression to make, and to find that out costs something: over eight
+    seeds from -0.04 to 0.13 of the targets' variance, 0.025 at this one.
+    """
     X, y = data(1400)
     auto = AutoLearner(15, budget=4, random_state=0).run(X[:400], y[:400])
     filled = np.zeros((400, 15))
@@ -186,19 +187,19 @@ def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
         np.mean((X[400:] @ coef + intercept - y[400:]) ** 2)
         for coef, intercept in ((auto.coef, auto.intercept), (imputed.coef_, imputed.intercept_))
     ]
-    assert errors[0] < (0.5 if data is low_rank else 1.2) * errors[1]
+    if data is low_rank:
+        assert errors[0] < 0.25 * errors[1]
+    else:
+        assert errors[0] < errors[1] + 0.1 * np.var(y[400:])
     facts = auto.fitted.facts
     assert {candidate["family"] for candidate in facts["candidates"]} >= {"pairwise", "factor", "full covariance"}
     assert set(facts["families"]) <= {candidate["family"] for candidate in facts["candidates"] if candidate["used"]}
 
 
-def test_auto_is_the_mean_of_what_it_says_it_took():
-    """Of the same cells, by the one family that pairwise moments alone can check."""
+def test_the_model_is_the_mean_of_what_it_says_it_took():
     X, y, _ = planted(n=60, d=5)
     learner = PairwiseMoments(5, budget=3, random_state=2).run(X, y)
     cells = learner.bought.in_order()
-    from sparing.learners.pairwise import pairwise_family
-
     candidates = pairwise_family()(cells, describe(cells))
     used = [w for w, fact in zip(candidates, learner.fitted.facts["candidates"], strict=True) if fact["used"]]
     np.testing.assert_allclose(learner.coef, np.mean([c.weights[:, 0] for c in used], axis=0), rtol=1e-12)

@@ -202,31 +202,27 @@ def test_at_full_budget_a_full_covariance_is_the_samples_and_its_prior():
 
 @pytest.mark.parametrize("rank", [2, "auto", "full"])
 def test_a_planted_model_is_recovered_from_five_looks(rank):
-    """Two factors behind 20 attributes, 400 examples: R^2 on fresh rows is above 0.95 at best; 0.8 leaves room."""
+    """Two factors behind 20 attributes, 400 examples: R^2 on fresh rows was 0.97 to 0.98 over six seeds."""
     X, y = planted(1400)
     learner = FactorModel(20, budget=5, rank=rank, random_state=1).run(X[:400], y[:400])
     error = X[400:] @ learner.coef + learner.intercept - y[400:]
-    assert 1 - np.mean(error**2) / np.var(y[400:]) > 0.8
+    assert 1 - np.mean(error**2) / np.var(y[400:]) > 0.94
 
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     X, y = planted(300)
     cells = FactorModel(20, budget=5, rank=3, rounds=5, design="uniform").run(X, y).bought
-    made = []
-
-    def pool():
-        made.append(True)
-        return ThreadPoolExecutor(workers)
-
-    monkeypatch.setattr(learner_module, "ThreadPoolExecutor", pool)
     for rank in (3, "full"):
-        weights = []
-        for worth, workers in ((10**9, 0), (0, 1), (0, 2), (0, 7)):
-            monkeypatch.setattr(learner_module, "WORTH_THREADS", worth)
-            weights.append(FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef)
-        for other in weights[1:]:
-            np.testing.assert_array_equal(other, weights[0])
-    assert len(made) >= 6
+        alone = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
+        for workers in (1, 2, 7):
+            pools = []
+            with monkeypatch.context() as patch:
+                patch.setattr(learner_module, "WORTH_THREADS", 0)
+                made = lambda n=workers, to=pools: to.append(n) or ThreadPoolExecutor(n)  # noqa: E731
+                patch.setattr(learner_module, "ThreadPoolExecutor", made)
+                coef = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
+            assert pools == [workers] * 5
+            np.testing.assert_array_equal(coef, alone)
 
 
 def test_rounds_and_ranks_are_chosen_by_held_out_targets():

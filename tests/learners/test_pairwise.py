@@ -156,6 +156,27 @@ def test_standard_errors_are_of_the_size_of_the_bootstraps():
     assert learner.standard_errors().shape == (10,)
 
 
+def test_cells_in_place_of_ones_own_leave_no_trace_of_what_was_asked():
+    """Rounds that come again are asked as by a learner that never had them."""
+    options = {"budget": 3, "ridge": 1.0, "design": "uniform"}
+    used, fresh = learn(**options), PairwiseMoments(D, random_state=0, **options)
+    others = learn(X[:50], Y[:50], random_state=5, **options).bought
+    attributes = [learner.fit_cells(others).run(X[50:], Y[50:]).bought.attributes for learner in (used, fresh)]
+    np.testing.assert_array_equal(*attributes)
+
+
+def test_where_nothing_was_bought_the_model_is_the_mean_target():
+    learner = learn(costs=np.ones(D), total_budget=0.5, budget=3)
+    assert not learner.coef.any()
+    assert learner.intercept == Y.mean()
+    assert learner.fitted.facts["why"] == "no value was bought"
+    never = learn(budget=3, ridge=1.0)
+    for y in Y[:100]:
+        query = never.ask()
+        never.tell(query, np.full(3, np.nan), y)
+    assert (len(never.bought), never.cells) == (3 * N, 3 * N + 300)
+
+
 # Choosing -----------------------------------------------------------------------------------------------------------
 
 

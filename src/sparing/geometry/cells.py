@@ -7,13 +7,15 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.kernels.pairs import sum_pairs
 
+ONE_KIND = 30.0  # times between small and large ranges of attributes that share a unit
+
 
 class Described(NamedTuple):
     """Means and spreads of attributes and targets, from cells."""
 
     counts: np.ndarray  # looks at each attribute
     means: np.ndarray
-    ranges: np.ndarray  # the largest distance from the mean that was seen
+    ranges: np.ndarray  # about the largest distance from the mean: the unit of each attribute
     variances: np.ndarray  # as parts of squared ranges, shrunk to their mean by one imagined look: none is zero
     target_means: np.ndarray
     target_variances: np.ndarray
@@ -49,10 +51,18 @@ def describe(cells: Cells) -> Described:
 
 
 def _ranges(attributes, distances, counts) -> np.ndarray:
-    """The largest distance seen; that of an ordinary attribute where there was none."""
+    """What attributes are measured by: one unit where they are of one kind (pixels, say), else each its own.
+
+    Of one kind they are if the largest distances seen, but for the tenth at either end, are within a factor of 30. The
+    range of a pixel that was seldom lit is not known, and a unit of its own would take it for larger than it is.
+    """
     ranges = np.zeros(counts.size)
     np.maximum.at(ranges, attributes, distances)
-    ordinary = float(np.median(ranges[ranges > 0])) if ranges.any() else 1.0
+    if not ranges.any():
+        return np.ones(counts.size)
+    low, ordinary, high = np.quantile(ranges[ranges > 0], (0.1, 0.5, 0.9))
+    if high <= ONE_KIND * low:
+        return np.full(counts.size, ordinary)
     return np.where(ranges > 0, ranges, ordinary)
 
 

@@ -1,0 +1,129 @@
+"""`sparing fit` and `sparing plan`: the model of a file and where the money went; what a pilot says of a spend."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+from typer.testing import CliRunner
+
+from sparing.cells import Cells
+from sparing.cli import app
+from sparing.fitting import fit_table, read_prices
+from sparing.learners import PairwiseMoments
+from sparing.planning import World, advice, plan
+from sparing.tables import read_table
+
+D, N = 8, 300
+RNG = np.random.default_rng(4)
+FACTOR = RNG.standard_normal((N, 2))
+X = FACTOR @ RNG.standard_normal((2, D)) + 0.5 * RNG.standard_normal((N, D))
+Y = X[:, 0] - X[:, 3] + 0.3 * RNG.standard_normal(N)
+NAMES = [f"test{i}" for i in range(D)]
+COSTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 1.0, 1.0])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A data file and its price list, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(X, columns=NAMES).assign(outcome=Y).to_csv("data.csv", index=False)
+    groups = ["", "", "", "", "", "blood", "blood", ""]
+    pd.DataFrame({"attribute": NAMES, "cost": COSTS, "group": groups}).to_csv("prices.csv", index=False)
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_fit_writes_a_model_its_spend_and_the_cells(files):
+    result = run("fit", "data.csv", "--target", "outcome", "--budget", 9, "--costs", "prices.csv", "--output", "out")
+    assert result.exit_code == 0, result.output
+    assert "Estimated R²" in result.output
+    model = json.loads((files / "out-model.json").read_text())
+    weights = pd.read_csv(files / "out-weights.csv")
+    assert sorted(weights.attribute) == NAMES
+    cells = Cells.load(files / "out-cells.npz")
+    assert weights.looks.sum() == len(cells)
+    assert weights.spent.sum() == pytest.approx(model["spent"])
+    assert model["spent"] <= 9 * N
+    predicted = X @ [model["weights"][name] for name in NAMES] + model["intercept"]
+    assert np.mean((Y - predicted) ** 2) < 0.3 * Y.var()  # the factors alone explain most of it
+    assert (files / "out.png").stat().st_size > 10_000
+
+
+def test_fit_at_full_budget_is_ridge_regression(files):
+    table = read_table("data.csv", "outcome")
+    report = fit_table(table, budget=D, learner="pairwise")
+    whole = Ridge(alpha=1e-3).fit(X, Y)
+    assert np.corrcoef(X @ report.model.coef_, whole.predict(X))[0, 1] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace("test3,", "other,"), "has no price for 'test3'"),
+        (lambda text: text.replace("4.0", "dear"), "cost that is not a number"),
+        (lambda text: text.replace("attribute,cost", "name,price"), "needs a header with attribute and cost"),
+    ],
+)
+def test_price_lists_are_checked(files, change, message):
+    path = files / "prices.csv"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(ValueError, match=message):
+        read_prices(path, NAMES)
+    result = run("fit", "data.csv", "--target", "outcome", "--costs", "prices.csv")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_the_error_of_a_world_is_that_of_its_data():
+    world = World(RNG.standard_normal((D + 1, 2)), np.full(D + 1, 0.5))
+    rows, targets = world.draw(400_000, np.random.default_rng(0))
+    weights = RNG.standard_normal(D)
+    measured = np.mean((targets - rows @ weights) ** 2) / targets.var()
+    assert world.error(weights) == pytest.approx(measured, rel=0.02)  # some six standard errors
+
+
+def test_a_plan_falls_with_the_spend_and_is_reproducible():
+    pilot = PairwiseMoments(D, budget=4, design="uniform", random_state=1).run(X, Y).bought
+    options = {"budget": 4, "spends": [400, 8000], "repetitions": 3}
+    little, much = plan(pilot, **options)
+    assert much.few < little.few
+    assert much.whole < little.whole
+    assert (little.few_examples, little.whole_examples) == (100, 50)
+    assert plan(pilot, **options) == [little, much]
+    assert "better buy" in advice([little, much]) or "cannot tell" in advice([little, much])
+
+
+def test_a_plan_foresees_what_the_whole_data_gives():
+    """The error it expects is that which the learner then has, within the spread of both (seeded, 10 runs)."""
+    pilot = PairwiseMoments(D, budget=4, design="uniform", random_state=1).run(X, Y).bought
+    foreseen = plan(pilot, budget=4, spends=[4 * 200], repetitions=6)[0]
+    errors = []
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(N)
+        train, test = order[:200], order[200:]
+        learner = PairwiseMoments(D, budget=4, random_state=seed).run(X[train], Y[train])
+        predicted = X[test] @ learner.coef + learner.intercept
+        errors.append(np.mean((Y[test] - predicted) ** 2) / Y[test].var())
+    assert abs(foreseen.few - np.mean(errors)) < 3 * np.hypot(foreseen.few_deviation, np.std(errors))
+
+
+def test_plan_on_the_command_line(files):
+    common = ("--target", "outcome", "--costs", "prices.csv", "--spends", "500,2000", "--repetitions", 2)
+    result = run("plan", "data.csv", "--budget", 9, "--pilot", 200, "--samples", 0.1, *common)
+    assert result.exit_code == 0, result.output
+    assert "whole rows for an excess risk of 0.1" in result.output
+    assert (files / "sparing-plan.png").stat().st_size > 10_000
+    run("fit", "data.csv", "--target", "outcome", "--budget", 4, "--output", "out", "--quiet")
+    again = run("plan", "out-cells.npz", "--budget", 4, "--spends", "400,800", "--repetitions", 2, "--quiet")
+    assert again.exit_code == 0, again.output
+
+
+def test_a_plan_needs_a_pilot():
+    few = PairwiseMoments(D, budget=4).run(X[:10], Y[:10]).bought
+    with pytest.raises(ValueError, match="a plan needs a pilot of 30 examples or more"):
+        plan(few, budget=4)
