@@ -15,6 +15,8 @@ import argparse
 import warnings
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -87,13 +89,16 @@ def measure(name, seeds, patients=PATIENTS):
 def draw(axes, name, data, results):
     """One panel: accuracy against dollars."""
     for way, colour in WAYS.items():
-        points = [np.array(runs) for (key, _), runs in results.items() if key == way]
+        points = [np.array(runs) for (key, _), runs in sorted(results.items()) if key == way]
         spend, accuracy = [p[:, 0].mean() for p in points], [p[:, 1].mean() for p in points]
         spread = [p[:, 1].std(ddof=1) if len(p) > 1 else 0.0 for p in points]
         axes.errorbar(spend, accuracy, yerr=spread, label=way, color=colour, marker="o", markersize=4, capsize=3)
     most = max(np.mean(data.target > 0), np.mean(data.target < 0))
     axes.axhline(most, color="0.6", linestyle=":", linewidth=1)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_title(f"{name}: {len(data.costs)} tests, ${data.costs.sum():,.0f} for all", loc="left", fontsize=10)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
@@ -107,8 +112,6 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two seeds and two spends")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9.5, 7), layout="constrained")
     panels = figure.subplots(2, 2)
     for name, axes in zip(SETS, panels.flat, strict=True):

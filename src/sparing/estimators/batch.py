@@ -81,7 +81,7 @@ class BatchFit:
     @property
     def report(self) -> dict[str, Any]:
         """What was chosen and why."""
-        return self.learner.fitted.facts
+        return {"why": "it was asked for"} | self.learner.fitted.facts
 
     def model(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (n_outputs, d) and intercepts (n_outputs,)."""
