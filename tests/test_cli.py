@@ -89,7 +89,7 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["digits.csv", "--target", "digti"], "did you mean 'digit'?"),
         (["digits.npz", "--budget", "65"], "pass a budget between 2 and 64"),
         (["digits.npz", "--budget", "1"], "budget must be a whole number, 2 or more; got 1"),
-        (["digits.npz", "--algorithms", "sgd"], "choose from Keep"),
+        (["digits.npz", "--algorithms", "sgd"], "choose from AutoLearner"),
         (["digits.npz", "--penalty", "none"], "penalty must be one of 'ridge', 'lasso'"),
         (["digits.npz", "--test-fraction", "0.9"], "365 rows are too few"),
         (["digits.npz", "--output", "nowhere/out"], "there is no folder 'nowhere'"),

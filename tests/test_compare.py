@@ -115,7 +115,8 @@ def test_sparse_data_stay_sparse_and_agree_with_dense(steep):
 
 
 def test_reading_says_what_the_numbers_say(ridge):
-    best = min(("AERR", "DDAERR", "TwoPhasedDDAERR"), key=lambda name: ridge.curve(name)[-1].error)
+    few = [name for name in ridge.algorithms if not ALGORITHMS[name].whole_rows]
+    best = min(few, key=lambda name: ridge.curve(name)[-1].error)
     reading = ridge.reading()
     assert f"{ALGORITHMS[best].label} did best, with {ridge.curve(best)[-1].error:.3g}" in reading
     assert reading.endswith(".")
@@ -139,7 +140,7 @@ def test_reading_says_where_whole_rows_are_better():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_in_the_registry_under_its_public_name(name):
     assert algorithm_names([name.lower()]) == [name]
-    assert hasattr(learners, name) or name in ("Ridge", "Lasso")
+    assert hasattr(learners, name) or name in ("Ridge", "Lasso", "AutoLasso")
     assert ALGORITHMS[name].colour.startswith("#")
 
 
@@ -152,7 +153,7 @@ def test_no_two_algorithms_look_alike():
     ("change", "message"),
     [
         ({"budget": 101}, "budget is 101"),
-        ({"algorithms": ["AERR", "SGD"]}, "got 'SGD'; choose from AERR"),
+        ({"algorithms": ["AERR", "SGD"]}, "got 'SGD'; choose from AutoLearner"),
         ({"algorithms": []}, "unknown algorithm"),
         ({"penalty": "elastic"}, "penalty must be one of"),
         ({"test_fraction": 1.5}, "test_fraction must lie"),

@@ -20,7 +20,8 @@ from sparing.geometry.cells import describe
 from sparing.kernels.factor import Factors
 from sparing.learners import PairwiseMoments
 from sparing.learners.buying import Shop
-from sparing.learners.factor import Standard, after, choose_rank, factor_rounds, factor_weights
+from sparing.learners.expectation import Standard, after
+from sparing.learners.factor import choose_rank, factor_rounds, factor_weights
 from sparing.learners.pairwise import WIDEST_TO_TRY
 from sparing.tables import read_table
 from sparing.theory import rows_needed

@@ -12,6 +12,7 @@ from sparing.geometry.cells import describe
 from sparing.kernels import covariance as full_kernel
 from sparing.kernels import factor as kernel
 from sparing.learners import FactorModel
+from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
 from sparing.learners.factor import (
     PRIOR,
@@ -217,9 +218,9 @@ def test_threads_do_not_change_a_bit(monkeypatch):
         for workers in (1, 2, 7):
             pools = []
             with monkeypatch.context() as patch:
-                patch.setattr(learner_module, "WORTH_THREADS", 0)
+                patch.setattr(shared_module, "WORTH_THREADS", 0)
                 made = lambda n=workers, to=pools: to.append(n) or ThreadPoolExecutor(n)  # noqa: E731
-                patch.setattr(learner_module, "ThreadPoolExecutor", made)
+                patch.setattr(shared_module, "ThreadPoolExecutor", made)
                 coef = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
             assert pools == [workers] * 5
             np.testing.assert_array_equal(coef, alone)

@@ -104,7 +104,8 @@ def test_known_variances_do_not_make_offset_data_worse():
     """Means of four; both designs see the same looks' worth of a well-behaved problem."""
     scores = {}
     for known in (None, np.var(X, axis=0)):
-        models = [BudgetRidge(5, second_moments=known, random_state=seed).fit(X + 100.0, Y) for seed in range(4)]
+        options = {"learner": "online", "second_moments": known}
+        models = [BudgetRidge(5, random_state=seed, **options).fit(X + 100.0, Y) for seed in range(4)]
         scores[known is None] = np.mean([model.score(X + 100.0, Y) for model in models])
     assert scores[False] > scores[True] - 0.1
 

@@ -21,7 +21,7 @@ from sparing.cli.app import (
     refuse_output,
 )
 
-DEMO = ("Keep", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
+DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
 
 
 @app.command()

@@ -96,9 +96,11 @@ def _keep(learner, s: Setting, **options):
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "Keep": _keeping("keeping all cells", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
-    "Pairwise": _keeping("pairwise moments", "ridge", make=partial(_keep, learners.PairwiseMoments), colour=SKY),
-    "Factor": _keeping("factor model", "ridge", make=partial(_keep, learners.FactorModel), colour=PINK, marker="X"),
+    "AutoLearner": _keeping("keeping all cells", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
+    "PairwiseMoments": _keeping("pairwise moments", "ridge", make=partial(_keep, learners.PairwiseMoments), colour=SKY),
+    "FactorModel": _keeping(
+        "factor model", "ridge", make=partial(_keep, learners.FactorModel), colour=PINK, marker="X"
+    ),
     "MeanImputed": _keeping(
         "mean-imputed ridge",
         "ridge",
@@ -106,7 +108,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         colour=GREY,
         marker="P",
     ),
-    "KeepLasso": _keeping(
+    "AutoLasso": _keeping(
         "keeping all cells, lasso", "lasso", make=partial(_keep, learners.AutoLearner, penalty="lasso"), colour=PURPLE
     ),
     "AERR": _few_ridge("AERR", make=lambda s: learners.AERR(s.n_attributes, **s.few), colour=RED, marker="s"),
@@ -138,8 +140,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     "AER": _few_lasso("AER", make=_aer, colour=PINK, marker="h"),
 }
 LINE_UPS = {
-    "ridge": ("Keep", "MeanImputed", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
-    "lasso": ("KeepLasso", "AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
+    "ridge": ("AutoLearner", "MeanImputed", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
+    "lasso": ("AutoLasso", "AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
 }
 
 

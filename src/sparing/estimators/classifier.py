@@ -5,7 +5,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from sparing.estimators.budget import BudgetEstimator, BudgetRidge
+from sparing.estimators.budget import BudgetRidge
+from sparing.estimators.spending import BudgetEstimator
 
 
 def _signs(y, classes) -> np.ndarray:

@@ -10,7 +10,8 @@ from sparing.cells import Cells
 from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Family, consensus, judge, judged
-from sparing.learners.factor import RANKS, covariance_family, factor_family
+from sparing.learners.factor import RANKS, factor_family
+from sparing.learners.full_covariance import covariance_family
 from sparing.learners.imputed import imputed_family
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 

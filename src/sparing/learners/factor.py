@@ -1,9 +1,7 @@
 """A factor model of the bought cells, by expectation-maximisation: best when looks are few, and for very wide data."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,50 +10,15 @@ from scipy.linalg import eigh
 from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
-from sparing.kernels import covariance as full_kernel
 from sparing.kernels import factor as kernel
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
-from sparing.learners.pairwise import FRACTIONS, lasso_weights
+from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
+from sparing.learners.full_covariance import covariance_rounds
 
 RANKS = (5, 20)
-STOPS = (5, 10, 20, 40)  # rounds after which a model is a candidate
-PRIOR = 4.0  # imagined examples without any common factor, that hold loadings down
 LEAST_NOISE = 1e-3  # of an attribute's variance
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
-WORTH_THREADS = 10_000  # cells, from which threads pay
-PARTS = 4  # examples are summed in as many parts, whatever the number of cores: so the result does not depend on it
-
-
-class Standard:
-    """Cells with attributes and targets centred and of unit variance, and the way back."""
-
-    def __init__(self, cells: Cells, seen: Described):
-        self.units = np.sqrt(np.maximum(seen.variances, np.finfo(float).tiny))
-        self.target_units = np.sqrt(np.where(seen.target_variances > 0, seen.target_variances, 1.0))
-        self.starts, self.attributes = cells.starts, cells.attributes
-        self.values = (cells.values - seen.means[self.attributes]) / self.units[self.attributes]
-        self.targets = (cells.targets - seen.target_means) / self.target_units
-        self.counts = np.concatenate([seen.counts, np.full(cells.n_outputs, cells.n_examples)])
-        squares = np.bincount(self.attributes, weights=self.values**2, minlength=cells.n_attributes)
-        self.squares = np.concatenate([squares, np.sum(self.targets**2, axis=0)])
-        self.most = int(np.diff(self.starts).max(initial=0))
-        self.n_attributes, self.n_outputs = cells.n_attributes, cells.n_outputs
-
-    def weights(self, standard: np.ndarray) -> np.ndarray:
-        """Weights for attributes and targets as they are."""
-        return standard / self.units[:, None] * self.target_units
-
-    def in_parts(self, task: Callable) -> list:
-        """``task(first, last)`` over parts of the examples, on all cores."""
-        ends = np.linspace(0, self.starts.size - 1, PARTS + 1).astype(int)
-        if len(self.values) < WORTH_THREADS:
-            return list(map(task, ends[:-1], ends[1:]))
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(task, ends[:-1], ends[1:]))
-
-
-# Low rank plus diagonal ----------------------------------------------------------------------------------------------
 
 
 def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> kernel.Factors:
@@ -157,62 +120,8 @@ def factor_family(rank: int, penalty: str = "ridge") -> Family:
                 candidates.append(Candidate("factor", f"rank {rank}, {rounds} rounds", weights))
         if penalty == "lasso":
             shared = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
-            candidates = _lasso_candidates("factor", data, shared)
+            candidates = lasso_candidates("factor", data, shared)
         return candidates
-
-    return family
-
-
-def _lasso_candidates(name: str, data: Standard, covariance: np.ndarray) -> list[Candidate]:
-    d = data.n_attributes
-    paths = lasso_weights(covariance[:d, :d], covariance[:d, d:])
-    return [
-        Candidate(name, f"lasso {fraction:g} of the largest penalty", data.weights(path))
-        for fraction, path in zip(FRACTIONS, paths, strict=True)
-    ]
-
-
-# Full covariance -----------------------------------------------------------------------------------------------------
-
-
-def covariance_rounds(cells: Cells, seen: Described) -> Iterator[tuple[Standard, np.ndarray]]:
-    """The covariance of attributes and targets after one round of EM, two, and so on, shrunk to the identity."""
-    data = Standard(cells, seen)
-    size = data.n_attributes + data.n_outputs
-    most = data.most + data.n_outputs
-    n, covariance = cells.n_examples, np.eye(size)
-
-    def expect(first, last):
-        seconds = np.zeros((size, size))
-        room = (
-            np.empty(most, np.int64),
-            np.empty(most),
-            np.empty((most, most)),
-            np.empty((most, size)),
-            np.empty(size),
-        )
-        parts = (data.starts, data.attributes, data.values, data.targets, first, last, room, seconds)
-        full_kernel.expect_second_moments(covariance, *parts)
-        return seconds
-
-    while True:
-        lower = sum(data.in_parts(expect))
-        whole = lower + np.tril(lower, -1).T
-        covariance = (whole + n * covariance + PRIOR * np.eye(size)) / (n + PRIOR)
-        yield data, covariance
-
-
-def covariance_family(penalty: str = "ridge") -> Family:
-    """Candidates from a full covariance, after several numbers of rounds."""
-
-    def family(cells: Cells, seen: Described) -> list[Candidate]:
-        candidates, d = [], cells.n_attributes
-        rounds_of = zip(range(1, max(STOPS) + 1), covariance_rounds(cells, seen), strict=False)
-        for rounds, (data, covariance) in rounds_of:
-            if rounds in STOPS and penalty == "ridge":
-                weights = data.weights(np.linalg.solve(covariance[:d, :d], covariance[:d, d:]))
-                candidates.append(Candidate("full covariance", f"{rounds} rounds", weights))
-        return candidates if penalty == "ridge" else _lasso_candidates("full covariance", data, covariance)
 
     return family
 
@@ -280,8 +189,3 @@ class FactorModel(BatchLearner):
         """A few rounds of a small model."""
         data, factors = after(factor_rounds(self.bought.in_order(), seen, min(5, self.n_attributes)), 10)
         return data.weights(factor_weights(data, factors))
-
-
-def after(rounds: Iterator, n: int):
-    """What the n-th round gives."""
-    return next(islice(rounds, n - 1, None))
