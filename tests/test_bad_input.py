@@ -470,12 +470,7 @@ def test_too_few_looks_are_warned_of_by_keepers(learner):
     "learner",
     [
         *KEEP,
-        pytest.param(
-            "online",
-            marks=pytest.mark.xfail(
-                strict=True, reason="estimators/pilot.py: rounding passes for spread, weights 1e17"
-            ),
-        ),
+        "online",
     ],
 )
 def test_rounding_does_not_pass_for_variance(learner):

@@ -73,6 +73,9 @@ class Pilot:
         self.counts = self.sums(had)
         looks = np.maximum(self.counts, 1.0)
         self.means = self.sums(np.where(had, values, 0.0)) / looks
+        self.means += (
+            self.sums(np.where(had, values - self.means[seen], 0.0)) / looks
+        )  # rounding must not pass for spread
         self.mean_squares = self.sums(np.where(had, values, 0.0) ** 2) / looks
         distances = np.where(had, values - center * self.means[seen], 0.0)
         self.squares = self.sums(distances**2) / looks
