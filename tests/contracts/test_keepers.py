@@ -190,7 +190,7 @@ def test_a_refused_tell_changes_nothing(case):
     early = make(case, random_state=1).ask()
     refusals = [
         (query, np.append(zeros, 0.0), 1.0, "one value per attribute"),
-        (query, zeros + np.inf, 1.0, "infinity"),
+        (query, zeros + np.inf, 1.0, "infinite value"),
         (query, zeros, np.nan, "finite target"),
         (query, zeros, [1.0, 2.0], "finite target"),
         (stranger, np.zeros(stranger.attributes.size), 1.0, "its own queries"),

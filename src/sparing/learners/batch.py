@@ -1,5 +1,6 @@
 """Learners that keep what they buy: the loop of asking and telling, and the model as a function of the cells."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from math import ceil
@@ -11,6 +12,7 @@ from sparing import checks, designs
 from sparing.cells import Cells
 from sparing.geometry.cells import describe
 from sparing.learners.buying import Buyer, Shop
+from sparing.learners.loop import Loop
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 
@@ -28,7 +30,7 @@ class Fitted(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False)
-class BatchLearner:
+class BatchLearner(Loop, ABC):
     """Buys a few attributes of each example, keeps them, and learns from all of them at once.
 
     The model is a pure function of the cells bought: the order in which they came, lateness and crashes leave no trace.
@@ -99,22 +101,7 @@ class BatchLearner:
 
         A refused call changes nothing.
         """
-        if query.round != self.n_rounds:
-            raise ValueError(
-                f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
-                "is told once, in the order asked."
-            )
-        if not np.array_equal(query.attributes, self._buyer.ask(self.n_rounds)):
-            raise ValueError("tell() got a query with attributes that were not asked; tell a learner its own queries.")
-        values = np.array(values, dtype=np.float64).reshape(-1)
-        if values.size != query.attributes.size:
-            raise ValueError(
-                f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
-                "pass one value per attribute, in the order of query.attributes."
-            )
-        y = np.array(y, dtype=np.float64).reshape(-1)
-        if y.size != self.n_outputs or not np.isfinite(y).all():
-            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
+        query, values, y = self._checked(query, values, y)
         chances = self._buyer.inclusion[query.attributes]
         self.bought.append(query.attributes, values, y, probabilities=chances)
         self._buyer.spent += self._buyer.price(query.attributes)
@@ -139,27 +126,6 @@ class BatchLearner:
                 progress(last - row)
             row = last
         return self
-
-    def _run_source(self, source, y, ledger, progress) -> Self:
-        if source.n_attributes != self.n_attributes:
-            raise ValueError(
-                f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
-            )
-        y = self._targets(y, source.n_examples)
-        for example in range(source.n_examples):
-            query = self.ask()
-            if ledger is not None:
-                ledger.book(query.attributes)
-            self.tell(query, source.read(example, query.attributes), y[example])
-            if progress is not None:
-                progress(1)
-        return self
-
-    def _targets(self, y, n_examples: int) -> np.ndarray:
-        y = checks.targets(y, n_examples)
-        if y.shape[1] != self.n_outputs:
-            raise ValueError(f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output.")
-        return y
 
     def _count(self, rounds: int, cells: int) -> None:
         """Move on, and plan anew where it is time: whenever as many examples again have come."""
@@ -186,9 +152,9 @@ class BatchLearner:
 
     # The model -------------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _fit(self, cells: Cells) -> Fitted:
         """The model of these cells, which hold one at least."""
-        raise NotImplementedError
 
     def fit_cells(self, cells: Cells) -> Self:
         """Learn from cells that were bought elsewhere, in place of one's own."""

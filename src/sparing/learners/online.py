@@ -13,9 +13,10 @@ from sparing.kernels.ask import Draws, new_draws, new_room
 from sparing.kernels.gather import rows_of
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.kernels.sampling import alias_table
+from sparing.learners.loop import Loop
 from sparing.learners.memory import Memory
 from sparing.sources import ArraySource
-from sparing.types import Ledger, Query, Source
+from sparing.types import Ledger, Query
 
 PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
 STEPS = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "adagrad": kernel.ADAGRAD}
@@ -23,7 +24,7 @@ CHUNK = 65536  # rows between two chances to report progress or to be interrupte
 
 
 @dataclass(kw_only=True, eq=False)
-class OnlineLearner(Memory):
+class OnlineLearner(Memory, Loop):
     r"""Learns a linear model from a few attributes of each example, one example after the other.
 
     A learner is one sequence of rounds: do not tell or run it from two threads at once.
@@ -151,38 +152,12 @@ class OnlineLearner(Memory):
         inner product there is no step. A refused call changes nothing.
         """
         self.begin()
-        values = np.array(values, dtype=np.float64).reshape(-1)
-        if query.round != self.n_rounds:
-            raise ValueError(
-                f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
-                "is told once, in the order asked."
-            )
-        query = self._own(query)
-        if values.size != query.attributes.size:
-            raise ValueError(
-                f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
-                "pass one value per attribute, in the order of query.attributes."
-            )
-        if np.isinf(values).any():
-            raise ValueError("tell() got an infinite value; pass NaN for a value that could not be had.")
-        y = np.array(y, dtype=np.float64).reshape(-1)
-        if y.size != self.n_outputs or not np.isfinite(y).all():
-            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
+        query, values, y = self._checked(query, values, y)
         sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
         place = np.concatenate([query.point, query.inner])
         draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes)
         self._learn(query, draws, values, y)
         self._turn()
-
-    def _own(self, query: Query) -> Query:
-        """The query as this learner asks it, which is as good as new: no array of a stranger reaches the kernels."""
-        own = self.ask()
-        for name in vars(own):
-            if not np.array_equal(getattr(own, name), getattr(query, name, np.nan)):
-                raise ValueError(
-                    f"tell() got a query with other {name} than were asked; tell a learner its own queries."
-                )
-        return own
 
     def _learn(self, query: Query, draws: Draws, values: np.ndarray, y: np.ndarray) -> None:
         """Move the state by a round whose values and target were checked."""
@@ -215,28 +190,6 @@ class OnlineLearner(Memory):
         ahead = new_draws(self._options.n_point, 0, self.n_outputs)._replace(lookup=draws.lookup)
         parts = (self._model, self._table, self._seen, self._options, draws, *new_room(draws, self.n_outputs))
         run_rows(*parts, ahead, rows_of(X), y, first, last)
-
-    def _run_source(self, source: Source, y, ledger, progress) -> Self:
-        if source.n_attributes != self.n_attributes:
-            raise ValueError(
-                f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
-            )
-        y = self._targets(y, source.n_examples)
-        self.begin(source.n_examples)
-        for example in range(source.n_examples):
-            query = self.ask()
-            if ledger is not None:
-                ledger.book(query.attributes)
-            self.tell(query, source.read(example, query.attributes), y[example])
-            if progress is not None:
-                progress(1)
-        return self
-
-    def _targets(self, y, n_examples: int) -> np.ndarray:
-        y = checks.targets(y, n_examples)
-        if y.shape[1] != self.n_outputs:
-            raise ValueError(f"y has {y.shape[1]} columns for n_outputs={self.n_outputs}; pass one column per output.")
-        return y
 
     # Starting, and turning from one phase to the next ---------------------------------------------------------------
 
