@@ -22,6 +22,7 @@ CASES = [
     (PairwiseMoments, {"ridge": 0.5, "design": "uniform"}),
     (PairwiseMoments, {"penalty": "lasso"}),
     (PairwiseMoments, MONEY),
+    (PairwiseMoments, {"second_moments": np.linspace(0.1, 2.0, D)}),
     (FactorModel, {"rank": 5, "rounds": 8}),
     (FactorModel, {"rank": "full", "rounds": 6, "costs": PRICES, "budget": 4.7}),
     (FactorModel, {"rank": 5, "rounds": 8} | MONEY),
@@ -32,7 +33,9 @@ CASES = [
 def label(case):
     cls, options = case
     words = [f"{name}-{options[name]}" for name in ("ridge", "rank", "penalty") if name in options]
-    return "-".join([cls.__name__, *words, *[name for name in ("costs", "groups") if name in options]])
+    return "-".join(
+        [cls.__name__, *words, *[name for name in ("costs", "groups", "second_moments") if name in options]]
+    )
 
 
 def make(case, **more):

@@ -33,6 +33,7 @@ def refuse(model, X, y, message, verb="fit", **more):
         ({"groups": ["a"] * D}, "the cheapest purchase costs 6; nothing could ever be bought. Raise the budget"),
         ({"total_budget": 0}, "total_budget must be a positive finite number; got 0"),
         ({"total_budget": "all"}, "total_budget must be a positive finite number; got 'all'"),
+        ({"second_moments": np.ones(D - 1)}, f"second_moments has {D - 1} entries for {D} attributes"),
         ({"alpha": -1.0}, "alpha must be a positive finite number; got -1.0"),
     ],
 )
@@ -46,7 +47,6 @@ def test_keepers_refuse_options(learner, options, message):
     [
         ({"radius": 1.0}, "radius="),
         ({"step_size": "adaptive"}, "step_size="),
-        ({"second_moments": np.ones(D)}, "second_moments="),
         ({"scale": None}, "scale="),
         ({"pilot": 5}, "pilot="),
         ({"fit_intercept": False}, "fit_intercept=False"),

@@ -205,6 +205,16 @@ def test_the_model_is_the_mean_of_what_it_says_it_took():
     np.testing.assert_allclose(learner.coef, np.mean([c.weights[:, 0] for c in used], axis=0), rtol=1e-12)
 
 
+def test_looks_follow_known_second_moments_from_the_first_example_on():
+    """In proportion to their roots, 1 to 4 here, but for a tenth of looks that go to all alike."""
+    X, y = independent(60, d=30)
+    known = np.where(np.arange(30) < 3, 16.0, 1.0)
+    told = PairwiseMoments(30, budget=2, second_moments=known, random_state=0).run(X, y)
+    often = told.bought.probabilities[told.bought.attributes < 3].mean()
+    assert told._next_plan > 60  # nothing was learnt from values yet
+    assert often / told.bought.probabilities[told.bought.attributes >= 3].mean() == pytest.approx(3.4, abs=0.3)
+
+
 def test_too_few_examples_are_not_judged():
     X, y, _ = planted(n=9)
     learner = AutoLearner(8, budget=3).run(X, y)

@@ -26,6 +26,7 @@ class BatchFit:
     total_budget: Any
     design: str
     alpha: Any
+    second_moments: Any
     n_examples: int | None
     seed: int
 
@@ -36,6 +37,7 @@ class BatchFit:
             "groups": self.groups,
             "total_budget": self.total_budget,
             "design": "adaptive" if self.design == "auto" else self.design,
+            "second_moments": self.second_moments,
             "n_examples": self.n_examples,
             "n_outputs": self.n_outputs,
             "random_state": self.seed,

@@ -31,8 +31,8 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
         Online learners: see :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
     second_moments : array of shape (n_features,), optional
-        Online learners: E[x_i^2] of the attributes as they are; with ``fit_intercept`` about their
-        means, which is their variance.
+        E[x_i^2] of the attributes as they are, for looks to follow from the first example on; with ``fit_intercept``
+        about their means, which is their variance.
     fit_intercept : bool
         Learn about means, with means of the values bought; without it an online learner learns.
     alpha : float or "auto"

@@ -16,7 +16,7 @@ from sparing.estimators.pilot import TEN_LOOKS
 
 LEARNERS = ("auto", "online", "pairwise", "factor")
 WIDE = "such wide data"
-ONLINE_ONLY = {"radius": "auto", "step_size": "auto", "second_moments": None, "scale": "auto", "pilot": None}
+ONLINE_ONLY = {"radius": "auto", "step_size": "auto", "scale": "auto", "pilot": None}
 
 
 class BudgetEstimator(BaseEstimator):
@@ -45,6 +45,7 @@ class BudgetEstimator(BaseEstimator):
             total_budget=self.total_budget,
             design=self.design,
             alpha=self.alpha,
+            second_moments=self.second_moments,
             n_examples=self.n_examples if n_examples is None else n_examples,
             seed=checks.seed(self.random_state),
         )

@@ -20,7 +20,7 @@ class Factors(NamedTuple):
 class Sums(NamedTuple):
     """What the maximisation needs, per attribute and target."""
 
-    seconds: np.ndarray  # (d + m, r * r): sums of E[z z^T] over the examples that saw it
+    seconds: np.ndarray  # (d + m, r (r + 1) / 2): lower halves of sums of E[z z^T] over the examples that saw it
     products: np.ndarray  # (d + m, r): sums of x E[z]
 
 
@@ -146,6 +146,16 @@ def _invert(matrix, r, row):
             matrix[k * r + j] = row[j]
 
 
+@part
+def _pack(matrix, r):
+    """Move the rows of the lower half of a matrix together."""
+    at = 0
+    for k in range(r):
+        for j in range(k + 1):
+            matrix[at + j] = matrix[k * r + j]
+        at += k + 1
+
+
 @entry(any_order=True)
 def expect_rows(factors, starts, attributes, values, targets, first, last, room, sums):
     """Add the expectations of the examples from first to last to ``sums``."""
@@ -160,11 +170,12 @@ def expect_rows(factors, starts, attributes, values, targets, first, last, room,
         else:
             _whiten(factors, room, n)
             _expect(room, n, r)
+        _pack(room.second, r)
         for a in range(n):
             index, x = room.index[a], room.gram[a, n]
             for k in range(r):
                 sums.products[index, k] += x * room.z[k]
-            for k in range(r * r):
+            for k in range(sums.seconds.shape[1]):
                 sums.seconds[index, k] += room.second[k]
 
 
@@ -196,4 +207,4 @@ def new_room(most: int, n_targets: int, rank: int) -> Room:
 
 def new_sums(n: int, rank: int) -> Sums:
     """Nothing summed yet."""
-    return Sums(np.zeros((n, rank * rank)), np.zeros((n, rank)))
+    return Sums(np.zeros((n, rank * (rank + 1) // 2)), np.zeros((n, rank)))

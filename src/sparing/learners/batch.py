@@ -49,6 +49,9 @@ class BatchLearner(Loop, ABC):
     design : {"adaptive", "uniform"}
         What to ask: first anything alike, and then by spread, price, present weights and how often it was seen; or
         anything alike throughout (dear attributes less often). It never depends on values of the example at hand.
+    second_moments : array of shape (n_attributes,), optional
+        E[x_i^2] about the means, where that is known before anything is bought: an adaptive design follows it from the
+        first example on.
     n_examples : int, optional
         How many will come, where that is known: the uniform beginning takes no more than a fifth of them.
     n_outputs : int
@@ -63,6 +66,7 @@ class BatchLearner(Loop, ABC):
     groups: Any = None
     total_budget: float | None = None
     design: str = "adaptive"
+    second_moments: np.ndarray | None = None
     n_examples: int | None = None
     n_outputs: int = 1
     random_state: int = 0
@@ -82,6 +86,10 @@ class BatchLearner(Loop, ABC):
         self.n_rounds = self.cells = 0
         self._next_plan = self._first_plan()
         self._fitted: Fitted | None = None
+        if self.second_moments is not None:
+            self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
+            if self.design == "adaptive":
+                self._buyer.plan(designs.adaptive(shop.total(self.second_moments), prices=shop.prices))
 
     def _first_plan(self) -> int:
         """The round at which looks begin to follow what was seen."""
@@ -141,7 +149,8 @@ class BatchLearner(Loop, ABC):
         seen, shop = describe(self.bought), self._buyer.shop
         weights = self._planning_weights(seen)
         used = np.zeros(self.n_attributes) if weights is None else np.square(weights).sum(axis=1) * seen.variances
-        variances = shop.total(seen.variances / seen.ranges**2)
+        spread = seen.variances if self.second_moments is None else self.second_moments
+        variances = shop.total(spread / seen.ranges**2)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
         looks = shop.total(seen.counts) / np.diff(shop.starts)
         self._buyer.plan(designs.adaptive(variances, share, prices=shop.prices, looks=looks))

@@ -1,5 +1,6 @@
 """Expectation-maximisation on bought cells: what its models share."""
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -41,7 +42,7 @@ class Standard:
         ends = np.linspace(0, self.starts.size - 1, PARTS + 1).astype(int)
         if len(self.values) < WORTH_THREADS:
             return list(map(task, ends[:-1], ends[1:]))
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(task, ends[:-1], ends[1:]))
 
 

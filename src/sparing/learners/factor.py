@@ -58,7 +58,8 @@ def one_round(data: Standard, factors: kernel.Factors) -> kernel.Factors:
         return sums
 
     done = data.in_parts(expect)
-    seconds = sum(sums.seconds for sums in done).reshape(size, rank, rank)
+    seconds, lower = np.empty((size, rank, rank)), np.tril_indices(rank)
+    seconds[:, *lower] = seconds[:, *lower[::-1]] = sum(sums.seconds for sums in done)
     products = sum(sums.products for sums in done)
     spread = seconds[-1] / data.counts[-1]  # a target is seen in every example
     loadings = np.linalg.solve(seconds + PRIOR * np.eye(rank), products[:, :, None])[:, :, 0]

@@ -19,17 +19,21 @@ def imputed_family(cells: Cells, seen: Described) -> list[Candidate]:
 
     Its normal equations are the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, without a division by how often a pair
     was seen: so they need no repair. Where attributes are independent, the mean is the best guess of what was not seen,
-    and this is the regression to make; where they are not, it is biased.
+    and this is the regression to make; where they are not, it is biased. A ridge in ``"standard"`` units holds down
+    what each attribute adds to the prediction, one in units of the ``"range"`` what a step of each changes.
     """
     moments = covariances(cells, seen)
-    units, target_units = np.sqrt(seen.variances), np.sqrt(np.maximum(seen.target_variances, np.finfo(float).tiny))
-    values, vectors = eigh(moments.attributes * moments.counts / np.outer(units, units))
-    sums = vectors.T @ (moments.targets * seen.counts[:, None] / np.outer(units, target_units))
-    return [
-        Candidate("mean-imputed", f"ridge {strength:g}", weights / units[:, None] * target_units)
-        for strength in STRENGTHS
-        for weights in [vectors @ (sums / (np.maximum(values, 0.0) + strength)[:, None])]
-    ]
+    target_units = np.sqrt(np.maximum(seen.target_variances, np.finfo(float).tiny))
+    typical = np.sqrt(np.mean(seen.variances / seen.ranges**2))
+    candidates = []
+    for name, units in (("standard", np.sqrt(seen.variances)), ("range", typical * seen.ranges)):
+        values, vectors = eigh(moments.attributes * moments.counts / np.outer(units, units))
+        sums = vectors.T @ (moments.targets * seen.counts[:, None] / np.outer(units, target_units))
+        for strength in STRENGTHS:
+            weights = vectors @ (sums / (np.maximum(values, 0.0) + strength)[:, None])
+            setting = f"{name} units, ridge {strength:g}"
+            candidates.append(Candidate("mean-imputed", setting, weights / units[:, None] * target_units))
+    return candidates
 
 
 @dataclass(kw_only=True, eq=False)
