@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
+from sparing.learners.auto import WIDEST_LASSO
 from sparing.learners.batch import BatchLearner
 
 NAMES = ("auto", "pairwise", "factor")
-WIDEST = 1_000_000  # attributes, up to which a model of all cells is tried; above it the online learners remain
+WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many the online learners remain
 
 
 @dataclass

@@ -77,7 +77,7 @@ class BudgetEstimator(BaseEstimator):
         return self.learner, ""
 
     def _online_by_default(self) -> bool:
-        return self.n_features_in_ > WIDEST
+        return self.n_features_in_ > WIDEST[self._penalty]
 
     def _start_online(self, n_outputs: int, n_examples: int | None, why: str) -> OnlineFit:
         return OnlineFit(

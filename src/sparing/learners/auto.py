@@ -10,12 +10,13 @@ from sparing.cells import Cells
 from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Family, consensus, judge, judged
-from sparing.learners.factor import RANKS, factor_family
+from sparing.learners.factor import RANKS, factor_family, fit_factors
 from sparing.learners.full_covariance import covariance_family
 from sparing.learners.imputed import imputed_family
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 
 WIDEST_FULL = 100  # attributes, up to which a full covariance is tried
+WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
 LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried by cross-validation
 
 
@@ -27,8 +28,8 @@ class AutoLearner(BatchLearner):
     ranks and rounds and, for up to 100 attributes, a full covariance. Each learns from a part of the examples and is
     judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk
     plus two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their
-    mean is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes the factor model is taken
-    as it is. Parameters are those of :class:`BatchLearner`.
+    mean is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is a factor model, its
+    rank and rounds chosen by the likelihood of held-out targets. Parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------
@@ -40,6 +41,11 @@ class AutoLearner(BatchLearner):
 
     def __post_init__(self):
         checks.one_of("penalty", self.penalty, ("ridge", "lasso"))
+        if self.penalty == "lasso" and self.n_attributes > WIDEST_LASSO:
+            raise ValueError(
+                f"penalty='lasso' follows a path on a matrix of {self.n_attributes} x {self.n_attributes} covariances; "
+                f"above {WIDEST_LASSO} attributes take penalty='ridge' or an online learner (DDAELR)."
+            )
         super().__post_init__()
 
     def _families(self, cells: Cells) -> list[Family]:
@@ -54,6 +60,12 @@ class AutoLearner(BatchLearner):
 
     def _fit(self, cells: Cells) -> Fitted:
         seen = describe(cells)
+        if self.n_attributes > WIDEST_TO_TRY and self.penalty == "ridge":
+            weights, facts = fit_factors(cells, seen)
+            why = (
+                f"above {WIDEST_TO_TRY:,} attributes it is a factor model, chosen by the likelihood of held-out targets"
+            )
+            return self._model(seen, weights, facts | {"families": ["factor"], "why": why})
         families = self._families(cells) or [factor_family(RANKS[-1], self.penalty)]
         if not can_judge(cells):
             chosen = families[0](cells, seen)[2]

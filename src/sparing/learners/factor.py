@@ -110,6 +110,19 @@ def choose_rank(cells: Cells, seen: Described, ranks, most_rounds: int) -> tuple
     return best[1], best[2], best[0]
 
 
+def fit_factors(cells: Cells, seen: Described, rank="auto", rounds="auto") -> tuple[np.ndarray, dict[str, Any]]:
+    """Weights of a factor model and what to say of it; "auto" is chosen by held-out likelihood, from 10 examples on."""
+    ranks = [min(choice, cells.n_attributes) for choice in (RANKS if rank == "auto" else (rank,))]
+    best, after_rounds, facts = ranks[-1], max(STOPS) if rounds == "auto" else rounds, {}
+    if "auto" in (rank, rounds) and cells.n_examples >= 10:
+        best, chosen_rounds, likelihood = choose_rank(cells, seen, ranks, after_rounds)
+        after_rounds = chosen_rounds if rounds == "auto" else rounds
+        facts = {"held_out_likelihood": likelihood}
+    data, factors = after(factor_rounds(cells, seen, best), after_rounds)
+    setting = {"setting": f"rank {best}, {after_rounds} rounds"}
+    return data.weights(factor_weights(data, factors)), setting | facts
+
+
 def factor_family(rank: int, penalty: str = "ridge") -> Family:
     """Candidates from a factor model, after several numbers of rounds."""
 
@@ -171,20 +184,12 @@ class FactorModel(BatchLearner):
         return Fitted(weights, seen.target_means - seen.means @ weights, facts)
 
     def _weights(self, cells: Cells, seen: Described) -> tuple[np.ndarray, dict[str, Any]]:
-        rounds = max(STOPS) if self.rounds == "auto" else self.rounds
-        d = self.n_attributes
-        if self.rank == "full":
-            data, covariance = after(covariance_rounds(cells, seen), rounds)
-            weights = np.linalg.solve(covariance[:d, :d], covariance[:d, d:])
-            return data.weights(weights), {"setting": f"full covariance, {rounds} rounds"}
-        ranks, facts = (RANKS if self.rank == "auto" else (self.rank,)), {}
-        rank = min(ranks[-1], d)
-        if "auto" in (self.rank, self.rounds) and cells.n_examples >= 10:
-            rank, best, likelihood = choose_rank(cells, seen, [min(rank, d) for rank in ranks], rounds)
-            rounds = best if self.rounds == "auto" else rounds
-            facts = {"held_out_likelihood": likelihood}
-        data, factors = after(factor_rounds(cells, seen, rank), rounds)
-        return data.weights(factor_weights(data, factors)), {"setting": f"rank {rank}, {rounds} rounds"} | facts
+        if self.rank != "full":
+            return fit_factors(cells, seen, self.rank, self.rounds)
+        rounds, d = max(STOPS) if self.rounds == "auto" else self.rounds, self.n_attributes
+        data, covariance = after(covariance_rounds(cells, seen), rounds)
+        weights = np.linalg.solve(covariance[:d, :d], covariance[:d, d:])
+        return data.weights(weights), {"setting": f"full covariance, {rounds} rounds"}
 
     def _planning_weights(self, seen: Described) -> np.ndarray | None:
         """A few rounds of a small model."""
