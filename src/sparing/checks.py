@@ -1,6 +1,6 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +38,11 @@ def one_of(name: str, value, names: Collection[str]) -> str:
         return value
     known = ", ".join(repr(known) for known in names)
     raise ValueError(f"{name} must be one of {known}; got {value!r}.")
+
+
+def one_of_or(number: Callable, name: str, value, names: Collection[str]):
+    """One of the known names, or what ``number`` says of anything that is not a word."""
+    return one_of(name, value, names) if isinstance(value, str) else number(name, value)
 
 
 def attribute_budget(budget, n_attributes: int) -> int:

@@ -170,12 +170,8 @@ class FactorModel(BatchLearner):
     rounds: Any = "auto"
 
     def __post_init__(self):
-        for name, words in (("rank", ("auto", "full")), ("rounds", ("auto",))):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                checks.one_of(name, value, words)
-            else:
-                setattr(self, name, checks.whole(name, value))
+        self.rank = checks.one_of_or(checks.whole, "rank", self.rank, ("auto", "full"))
+        self.rounds = checks.one_of_or(checks.whole, "rounds", self.rounds, ("auto",))
         super().__post_init__()
 
     def _fit(self, cells: Cells) -> Fitted:

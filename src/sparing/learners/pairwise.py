@@ -143,12 +143,8 @@ class PairwiseMoments(BatchLearner):
 
     def __post_init__(self):
         checks.one_of("penalty", self.penalty, ("ridge", "lasso"))
-        for name in ("ridge", "alpha"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                checks.one_of(name, value, ("auto",))
-            else:
-                setattr(self, name, checks.positive(name, value))
+        self.ridge = checks.one_of_or(checks.positive, "ridge", self.ridge, ("auto",))
+        self.alpha = checks.one_of_or(checks.positive, "alpha", self.alpha, ("auto",))
         super().__post_init__()
 
     def _fit(self, cells: Cells) -> Fitted:
