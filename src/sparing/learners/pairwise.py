@@ -179,20 +179,26 @@ class PairwiseMoments(BatchLearner):
     def standard_errors(self) -> np.ndarray:
         r"""Standard errors of the weights as the noise of the moments makes them, ridge held fixed; like ``coef``.
 
-        The error of :math:`c - C w` in coordinate i has the variance of the mean of
-        :math:`(x_i - \bar x_i)(y - \bar y)` less :math:`\sum_j w_j (x_i - \bar x_i)(x_j - \bar x_j)`, each average over
-        its own examples: :math:`s_i^2 (\sigma_y^2 / n_i + \sum_j w_j^2 s_j^2 / n_{ij})`, if those are independent.
-        Where most examples see both they are not, and this is too large.
+        The error of :math:`c - C w` in coordinate i is that of a mean of :math:`x_i - \bar x_i` times the residual, over
+        the :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth moments
+        are products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
+        :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, and besides
+        :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares
+        has.
         """
         cells = self.bought.in_order()
         seen = describe(cells)
         moments = covariances(cells, seen)
-        repaired = Repaired(moments, seen, "raw")
+        repaired, weights = Repaired(moments, seen, "raw"), self.fitted.weights
         ridge = USUAL * repaired.noise if isinstance(self.ridge, str) else self.ridge
         inverse = (repaired.vectors / (np.maximum(repaired.values, 0.0) + ridge)) @ repaired.vectors.T
-        weights = self.fitted.weights
-        pairs = 1.0 / np.maximum(moments.counts, 1)
+        covariance = repaired.covariance(0.0)
+        explained = np.sum(weights * (2.0 * moments.targets - covariance @ weights), axis=0)
+        residual = np.maximum(seen.target_variances - explained, 0.0)
         looks = 1.0 / np.maximum(seen.counts, 1)
-        noise = looks[:, None] * seen.target_variances + pairs @ (weights**2 * seen.variances[:, None])
-        errors = np.sqrt(inverse**2 @ (seen.variances[:, None] * noise))
+        shared = covariance * moments.counts * np.outer(looks, looks)
+        unseen = 1.0 / np.maximum(moments.counts, 1) - looks[:, None]
+        alone = seen.variances[:, None] * (unseen @ (weights**2 * seen.variances[:, None]))
+        variances = np.sum(inverse * (shared @ inverse), axis=0)[:, None] * residual + inverse**2 @ alone
+        errors = np.sqrt(variances)
         return errors[:, 0] if self.n_outputs == 1 else errors.T
