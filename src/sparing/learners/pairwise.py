@@ -179,9 +179,9 @@ class PairwiseMoments(BatchLearner):
     def standard_errors(self) -> np.ndarray:
         r"""Standard errors of the weights as the noise of the moments makes them, ridge held fixed; like ``coef``.
 
-        The error of :math:`c - C w` in coordinate i is that of a mean of :math:`x_i - \bar x_i` times the residual, over
-        the :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth moments
-        are products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
+        The error of :math:`c - C w` in coordinate i is that of a mean of :math:`x_i - \bar x_i` times the residual
+        over the :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth
+        moments are products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
         :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, and besides
         :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares
         has.
