@@ -25,7 +25,7 @@ from sparing.learners import AELR, AERR, DDAELR, DDAERR
 
 WIDTHS = (1_000, 10_000, 100_000, 1_000_000)
 LEARNERS = (DDAERR, AERR, DDAELR, AELR)
-MOST_ROWS, SLIDE = 60_000, 100_000
+MOST_ROWS, SLIDE = 60_000, 10_000
 
 
 @njit(error_model="numpy")
