@@ -19,6 +19,7 @@ from sparing.cli.app import (
     one_line_errors,
     progress_bar,
     refuse_output,
+    written,
 )
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
@@ -106,9 +107,7 @@ def compare_command(
         if not quiet:
             _introduce(data.name, table, scale=not no_scale)
         _show(comparison, quiet)
-        rows_file = output.with_name(output.name + ".csv")
-        write_rows(rows_file, comparison.rows)
-        print(f"runs: {rows_file}")
+        written("runs", output.with_name(output.name + ".csv"), lambda path: write_rows(path, comparison.rows))
         _draw(comparison, output.with_name(output.name + ".png"), f"{data.name}: {budget} looks an example")
 
 
@@ -154,6 +153,6 @@ def _draw(comparison, path: Path, title: str) -> None:
     from sparing.plotting import plot_comparison
 
     try:
-        print(f"picture: {plot_comparison(comparison, path, title=title)}")
+        written("picture", path, lambda path: plot_comparison(comparison, path, title=title))
     except ImportError as error:
         print(f"no picture: {error}")

@@ -78,6 +78,8 @@ def compare(
     >>> [len(result.curve(name)) for name in result.algorithms]
     [2, 2]
     """
+    if jobs == 0:
+        raise ValueError("jobs is a number of threads, or -1 for one per core; got 0.")
     names = algorithm_names(LINE_UPS[checks.one_of("penalty", penalty, LINE_UPS)] if algorithms is None else algorithms)
     data = Data.split(X, y, budget, test_fraction, scale, random_state)
     allowances = data.allowances(checks.whole("points", points))
