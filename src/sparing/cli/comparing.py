@@ -40,13 +40,13 @@ def demo(
         from sparing.datasets import load_digits_parity
 
         refuse_output(output)
-        made = load_digits_parity()
+        pixels, is_odd = load_digits_parity(return_X_y=True)
         if not quiet:
-            print(f"is a digit odd? {len(made.target):,} images of 64 pixels, 6 looks at each", flush=True)
+            print(f"is a digit odd? {len(is_odd):,} images of 64 pixels, 6 looks at each", flush=True)
         with progress_bar(quiet) as report:
             comparison = compare(
-                made.data,
-                made.target,
+                pixels,
+                is_odd,
                 budget=6,
                 algorithms=DEMO,
                 seeds=seeds,
