@@ -148,6 +148,18 @@ def test_importing_the_command_line_pulls_in_no_extra():
         assert repr(extra) not in done.stdout
 
 
+def test_a_comparison_begins_before_scikit_learn_is_imported():
+    code = (
+        "import sys; from sparing.compare import compare; from sparing.datasets import load_digits_parity\n"
+        "parts = []\n"
+        "compare(*load_digits_parity(return_X_y=True), budget=6, algorithms=['AutoLearner'], seeds=1, points=1,\n"
+        "        progress=parts.append)\n"
+        "print(sum(parts), 'sklearn' in sys.modules)"
+    )
+    done = python(code)
+    assert (done.stdout, done.stderr) == ("1.0 False\n", "")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
 def test_interrupt_ends_cleanly(tmp_path):
     command = [sys.executable, "-m", "sparing", "demo", "--seeds", "5000"]

@@ -88,17 +88,19 @@ def compare(
     repetitions = [(repetition,) for repetition in range(checks.whole("seeds", seeds))]
     rows: list[Row] = []
 
-    def repeat(settings) -> None:
+    def repeat(settings, share: float) -> None:
         for _, some in _in_parallel(jobs, partial(data.repeat, settings), repetitions if settings else []):
             rows.extend(some)
-            report(0.3 / seeds)
+            report(share / seeds)
 
-    repeat({task: (1.0, 1.0) for task in tasks if task not in searched})
+    # those that need no search come first: they can begin before scikit-learn, which the search needs, is imported
+    free = {task: (1.0, 1.0) for task in tasks if task not in searched}
+    repeat(free, 0.3 if searched else 1.0)
     chosen: dict[tuple[str, int], tuple[float, float]] = {}
     for task, best in _in_parallel(jobs, data.tune, searched):
         chosen[task] = best
-        report(0.4 * task[1] / work)
-    repeat(chosen)
+        report((0.4 if free else 0.7) * task[1] / work)
+    repeat(chosen, 0.3)
     rows.sort(key=lambda row: (names.index(row.algorithm), row.allowance, row.repetition))
     ratio = improvement_ratio(data.moments, ALGORITHMS[names[0]].penalty)
     return Comparison(rows, names, data.X.shape[0], data.X_test.shape[0], data.X.shape[1], data.budget, ratio)
