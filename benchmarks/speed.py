@@ -4,13 +4,15 @@
     python benchmarks/speed.py --quick
 
 The loop is compiled too, reads the same float32 matrix, larger than the cache, and takes its random positions from the
-learners' own generator. The learners run warm, on all rows, in turn with the loop. The best processor time of each
+learners' own generator: new ones in every round, as the learners do, or the cache would hold them. The learners run
+warm, on all rows, in turn with the loop. The best processor time of each
 counts; the median of the ratios round by round is printed beside it. Scikit-learn's check that all of X is finite reads
 the whole matrix, far more than a learner does; it is switched off here as a user can
 (``sklearn.config_context(assume_finite=True)``), and what it costs is printed last. Prints Markdown tables.
 """
 
 import argparse
+from itertools import count
 from time import thread_time
 
 import numpy as np
@@ -68,8 +70,9 @@ def interleaved(actions, rounds) -> np.ndarray:
 
 def compare(X, y, budget, split, rounds) -> None:
     """One row of the table per learner."""
-    made = [make_learner(cls, X, budget, split) for cls in LEARNERS]
-    actions = [lambda: read_cells(X, budget, 0), *(lambda learner=learner: learner.run(X, y) for learner in made)]
+    made, seeds = [make_learner(cls, X, budget, split) for cls in LEARNERS], count()
+    runs = [lambda learner=learner: learner.run(X, y) for learner in made]
+    actions = [lambda: read_cells(X, budget, next(seeds)), *runs]
     times = interleaved(actions, rounds)
     best, middle = times.min(axis=0), np.median(times[:, 1:] / times[:, :1], axis=0)
     for number, cls in enumerate(LEARNERS):

@@ -78,6 +78,10 @@ def test_compare_takes_its_options(run, digits, tmp_path):
                        test_fraction=0.5, scale=False, random_state=7)  # fmt: skip
     written = pd.read_csv(tmp_path / "sparing-compare.csv")
     assert written["error"].tolist() == [row.error for row in expected.rows]
+    again = run("compare", "digits.npz", "--algorithms", "AELR", "--quiet", *QUICK)
+    assert again.output.splitlines() == [
+        f"{line}, in place of the one that was there" for line in result.output.splitlines()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -93,9 +97,14 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["digits.npz", "--penalty", "none"], "penalty must be one of 'ridge', 'lasso'"),
         (["digits.npz", "--test-fraction", "0.9"], "365 rows are too few"),
         (["digits.npz", "--output", "nowhere/out"], "there is no folder 'nowhere'"),
+        (["digits.npz", "--jobs", "0"], "jobs is a number of threads, or -1 for one per core; got 0"),
+        (["empty.csv", "--target", "y"], "empty.csv is empty; it needs a header and one line an example"),
+        (["header.csv", "--target", "y"], "header.csv has a header but no rows"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(run, digits, tmp_path, arguments, message):
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "header.csv").write_text("a,b,y\n")
     result = run("compare", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -137,6 +146,18 @@ def test_importing_the_command_line_pulls_in_no_extra():
     assert "sparing" in done.stdout
     for extra in ("matplotlib", "pandas", "pyarrow", "torch"):
         assert repr(extra) not in done.stdout
+
+
+def test_a_comparison_begins_before_scikit_learn_is_imported():
+    code = (
+        "import sys; from sparing.compare import compare; from sparing.datasets import load_digits_parity\n"
+        "parts = []\n"
+        "compare(*load_digits_parity(return_X_y=True), budget=6, algorithms=['AutoLearner'], seeds=1, points=1,\n"
+        "        progress=parts.append)\n"
+        "print(sum(parts), 'sklearn' in sys.modules)"
+    )
+    done = python(code)
+    assert (done.stdout, done.stderr) == ("1.0 False\n", "")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")

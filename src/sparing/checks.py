@@ -1,10 +1,10 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
+import sys
 from collections.abc import Callable, Collection
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_random_state
 
 WHOLE = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating)
@@ -126,9 +126,17 @@ def matrix(X, n_attributes: int | None = None):
         raise ValueError("X has no rows; there is nothing to learn from.")
     if n_attributes is not None and X.shape[1] != n_attributes:
         raise ValueError(f"X has {X.shape[1]} columns; this learner was made for {n_attributes} attributes.")
-    if not mapped:
+    if not mapped and ("sklearn" in sys.modules or not _sum_is_finite(numbers)):
+        from sklearn.utils import assert_all_finite
+
         assert_all_finite(numbers, input_name="X")
     return X
+
+
+def _sum_is_finite(numbers: np.ndarray) -> bool:
+    """Proof enough that all are, and had before scikit-learn, whose check can be switched off, is imported."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum()))
 
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:
@@ -149,4 +157,6 @@ def seed(random_state) -> int:
         if not 0 <= random_state < 2**63:
             raise ValueError(f"random_state must lie between 0 and 2**63 - 1; got {random_state!r}.")
         return int(random_state)
+    from sklearn.utils import check_random_state
+
     return int(check_random_state(random_state).randint(0, 2**31 - 1))

@@ -96,9 +96,13 @@ def _frame(path: Path):
             frame = pandas.read_csv(path, sep=_separator(path), dtype_backend="numpy_nullable")
     except ImportError:
         raise ImportError(f'reading {path.name} needs pyarrow; run: pip install "sparing[table]"') from None
+    except pandas.errors.EmptyDataError:
+        raise ValueError(f"{path.name} is empty; it needs a header and one line an example.") from None
     except (ValueError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ValueError(f"{path.name} could not be read as a table: {reason}") from error
+    if frame.empty:
+        raise ValueError(f"{path.name} has a header but no rows; it needs one line an example.")
     if frame.columns.duplicated().any():
         twice = str(frame.columns[frame.columns.duplicated()][0])
         raise ValueError(f"{path.name} has two columns named {twice!r}; rename one of them.")

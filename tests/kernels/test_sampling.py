@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sparing.kernels.sampling import (
+    FAN,
     alias_table,
     draw_alias,
     tree_build,
@@ -68,7 +69,7 @@ def test_tree_after_any_updates_is_the_tree_built_anew(values, data):
 def test_tree_draw_inverts_the_cumulative_sum_and_never_draws_a_zero(values, u):
     tree, starts = new_tree(values)
     target = u * tree_total(tree, starts)
-    i = tree_draw(tree, starts, target)
+    i = tree_draw(tree, starts, target, np.empty(FAN))
     assert values[i] > 0
     slack = 1e-9 * values.sum()
     assert values[:i].sum() <= target + slack
@@ -80,4 +81,4 @@ def test_every_attribute_of_a_tree_can_be_drawn(d):
     values = np.random.default_rng(d).random(d) + 0.1
     tree, starts = new_tree(values)
     middles = np.cumsum(values) - values / 2
-    assert [tree_draw(tree, starts, target) for target in middles] == list(range(d))
+    assert [tree_draw(tree, starts, target, np.empty(FAN)) for target in middles] == list(range(d))

@@ -34,7 +34,7 @@ def outcomes(series, j, w, x, y):
         at = np.array(places, dtype=np.int64)
         weights = (w[at] / p[at] / max(repeats, 1)).reshape(-1, 1)
         sizes = np.array([w.size, 0, at.size])
-        draws = Draws(np.arange(w.size), at, np.empty(0), weights, np.empty(0, np.int64), sizes)
+        draws = Draws(np.arange(w.size), at, np.empty(0), weights, sizes)
         assert kernel.series_slope(draws, x, np.array([y]), seen, OPTIONS, series, terms, phi)
         yield phi[0], np.prod(p[at])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparing import BudgetRidge
-from sparing.kernels.sampling import tree_draw, tree_levels
+from sparing.kernels.sampling import FAN, tree_draw, tree_levels
 from sparing.learners import AELR, AERR, DDAERR, AnalyticLearner, AnalyticLoss, TwoPhasedDDAERR, squared_loss
 
 RNG = np.random.default_rng(4)
@@ -52,7 +52,7 @@ def test_a_slope_that_overflows_makes_no_step():
 def test_a_tree_of_nan_is_never_left():
     starts = tree_levels(50)
     tree = np.full(starts[-1], np.nan)
-    assert 0 <= tree_draw(tree, starts, 1.0) < starts[1]
+    assert 0 <= tree_draw(tree, starts, 1.0, np.empty(FAN)) < starts[1]
 
 
 def test_only_the_learners_own_queries_are_told():

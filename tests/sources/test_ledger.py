@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparing.learners import AERR
+from sparing.learners import AERR, PairwiseMoments
 from sparing.sources import CallableSource
 from sparing.types import Ledger, OverBudget
 
@@ -75,3 +75,27 @@ def test_a_learner_stops_where_the_money_ends():
     assert 60.0 - costs.sum() < sum(read) == ledger.spent <= 60.0
     assert learner.n_rounds == ledger.examples == len(read)
     assert learner.cells == ledger.cells
+
+
+def test_a_price_list_of_another_length_is_refused_before_anything_is_asked():
+    def read(example, attributes):
+        raise AssertionError("read although the prices were wrong")
+
+    source = CallableSource(read, n_examples=9, n_attributes=5)
+    learner = AERR(5, budget=2, radius=1.0)
+    with pytest.raises(ValueError, match=r"costs has shape \(4,\) for 5 attributes"):
+        learner.run(source, np.ones(9), ledger=Ledger(costs=np.ones(4)))
+    assert learner.n_rounds == 0
+
+
+def test_a_source_is_left_in_peace_once_the_total_budget_is_spent():
+    asked = []
+
+    def read(example, attributes):
+        asked.append(example)
+        return np.zeros(attributes.size)
+
+    source = CallableSource(read, n_examples=9, n_attributes=5)
+    learner = PairwiseMoments(5, budget=2, total_budget=6).run(source, np.arange(9.0))
+    assert asked == [0, 1, 2]
+    assert (learner.n_rounds, learner.cells, learner.spent) == (9, 6, 6.0)

@@ -68,6 +68,13 @@ def refuse_output(output: Path) -> None:
         raise FileNotFoundError(f"there is no folder {str(output.parent)!r} to write to; make it, or change --output.")
 
 
+def written(what: str, path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file and name it; say so if it takes the place of an older one."""
+    instead = ", in place of the one that was there" if path.exists() else ""
+    write(path)
+    print(f"{what}: {path}{instead}")
+
+
 def names_in(text: str) -> list[str]:
     """The names between commas."""
     return [name.strip() for name in text.split(",") if name.strip()]

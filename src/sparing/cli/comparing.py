@@ -19,6 +19,7 @@ from sparing.cli.app import (
     one_line_errors,
     progress_bar,
     refuse_output,
+    written,
 )
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
@@ -39,13 +40,13 @@ def demo(
         from sparing.datasets import load_digits_parity
 
         refuse_output(output)
-        made = load_digits_parity()
+        pixels, is_odd = load_digits_parity(return_X_y=True)
         if not quiet:
-            print(f"is a digit odd? {len(made.target):,} images of 64 pixels, 6 looks at each", flush=True)
+            print(f"is a digit odd? {len(is_odd):,} images of 64 pixels, 6 looks at each", flush=True)
         with progress_bar(quiet) as report:
             comparison = compare(
-                made.data,
-                made.target,
+                pixels,
+                is_odd,
                 budget=6,
                 algorithms=DEMO,
                 seeds=seeds,
@@ -106,9 +107,7 @@ def compare_command(
         if not quiet:
             _introduce(data.name, table, scale=not no_scale)
         _show(comparison, quiet)
-        rows_file = output.with_name(output.name + ".csv")
-        write_rows(rows_file, comparison.rows)
-        print(f"runs: {rows_file}")
+        written("runs", output.with_name(output.name + ".csv"), lambda path: write_rows(path, comparison.rows))
         _draw(comparison, output.with_name(output.name + ".png"), f"{data.name}: {budget} looks an example")
 
 
@@ -154,6 +153,6 @@ def _draw(comparison, path: Path, title: str) -> None:
     from sparing.plotting import plot_comparison
 
     try:
-        print(f"picture: {plot_comparison(comparison, path, title=title)}")
+        written("picture", path, lambda path: plot_comparison(comparison, path, title=title))
     except ImportError as error:
         print(f"no picture: {error}")

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.linear_model import LassoCV, RidgeCV
 
 from sparing import learners
 
@@ -83,10 +82,14 @@ def _aer(s: Setting):
 
 
 def _ridge(s: Setting):
+    from sklearn.linear_model import RidgeCV
+
     return RidgeCV(alphas=s.norm**2 * np.logspace(-4, 3, 15), fit_intercept=False)
 
 
 def _lasso(s: Setting):
+    from sklearn.linear_model import LassoCV
+
     alphas = s.norm * s.target_norm * np.logspace(0, -3, 16)
     return LassoCV(alphas=alphas, cv=3, fit_intercept=False, max_iter=2000, tol=1e-3)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil, log, sqrt
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -10,8 +10,6 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 
 from sparing import checks
 from sparing.compare.algorithms import ALGORITHMS, LINE_UPS, Algorithm, Setting, algorithm_names
@@ -78,22 +76,31 @@ def compare(
     >>> [len(result.curve(name)) for name in result.algorithms]
     [2, 2]
     """
+    if jobs == 0:
+        raise ValueError("jobs is a number of threads, or -1 for one per core; got 0.")
     names = algorithm_names(LINE_UPS[checks.one_of("penalty", penalty, LINE_UPS)] if algorithms is None else algorithms)
     data = Data.split(X, y, budget, test_fraction, scale, random_state)
     allowances = data.allowances(checks.whole("points", points))
     tasks = [(n, a) for a in reversed(allowances) for n in names if data.affords(ALGORITHMS[n], a)]
-    work = sum(allowance for _, allowance in tasks)
+    searched = [task for task in tasks if ALGORITHMS[task[0]].radii]
+    work = sum(allowance for _, allowance in searched)
     report = progress or (lambda part: None)
-    chosen: dict[tuple[str, int], tuple[float, float]] = {}
-    for task, best in _in_parallel(jobs, data.tune, tasks):
-        chosen[task] = best
-        report(0.7 * task[1] / work)
+    repetitions = [(repetition,) for repetition in range(checks.whole("seeds", seeds))]
     rows: list[Row] = []
-    for _, some in _in_parallel(
-        jobs, partial(data.repeat, chosen), [(r,) for r in range(checks.whole("seeds", seeds))]
-    ):
-        rows += some
-        report(0.3 / seeds)
+
+    def repeat(settings, share: float) -> None:
+        for _, some in _in_parallel(jobs, partial(data.repeat, settings), repetitions if settings else []):
+            rows.extend(some)
+            report(share / seeds)
+
+    # those that need no search come first: they can begin before scikit-learn, which the search needs, is imported
+    free = {task: (1.0, 1.0) for task in tasks if task not in searched}
+    repeat(free, 0.3 if searched else 1.0)
+    chosen: dict[tuple[str, int], tuple[float, float]] = {}
+    for task, best in _in_parallel(jobs, data.tune, searched):
+        chosen[task] = best
+        report((0.4 if free else 0.7) * task[1] / work)
+    repeat(chosen, 0.3)
     rows.sort(key=lambda row: (names.index(row.algorithm), row.allowance, row.repetition))
     ratio = improvement_ratio(data.moments, ALGORITHMS[names[0]].penalty)
     return Comparison(rows, names, data.X.shape[0], data.X_test.shape[0], data.X.shape[1], data.budget, ratio)
@@ -124,7 +131,9 @@ class Data:
                 f"{X.shape[0]} rows are too few: training on {X.shape[1]} attributes needs {least}, and "
                 f"{test_fraction:g} of all rows are for the test; pass {ceil(least / (1 - test_fraction)) + 1} or more."
             )
-        X, X_test, y, y_test = train_test_split(X, y[:, 0], test_size=test_fraction, random_state=checks.seed(seed))
+        order = np.random.default_rng(checks.seed(seed)).permutation(X.shape[0])
+        test, train = np.split(order, [ceil(test_fraction * order.size)])
+        X, X_test, y, y_test = X[train], X[test], y[train, 0], y[test, 0]
         if scale:
             X, scaler = scale_max_abs(X, center=not sparse.issparse(X))
             X_test, y, y_test = scaler.transform(X_test), y - y.mean(), y_test - y.mean()
@@ -139,7 +148,6 @@ class Data:
         if not self.moments.any():
             raise ValueError("every attribute is constant; there is nothing to learn from. Add other columns.")
         self._lay_out_folds()
-        self._set_radii()
 
     def _lay_out_folds(self) -> None:
         """Rows for tuning, written down twice: so each fold's training rows, from its end on, lie in one piece."""
@@ -148,14 +156,13 @@ class Data:
         self.fold_X, self.fold_y, self.fold_rows = self.X[twice], self.y[twice], rows.size
         self.fold_size = min(rows.size // SHORT_FOLDS, FOLD_ROWS)
 
-    def _set_radii(self) -> None:
+    @cached_property
+    def radii(self) -> dict[str, float]:
         """Norms of an offline ridge solution, for want of anything better to call large."""
         ridge = ALGORITHMS["Ridge"]
         m = min(self.fold_rows, REFERENCE_ROWS)
-        self.radii = {"ridge": 1.0, "lasso": 1.0}  # which offline ridge does not use
         coef = fit(ridge, self._setting(ridge, 1.0, 1.0, self.seed), self.fold_X[:m], self.fold_y[:m])[0]
-        if coef.any():
-            self.radii = {"ridge": float(np.linalg.norm(coef)), "lasso": float(np.abs(coef).sum())}
+        return {"ridge": float(np.linalg.norm(coef)) or 1.0, "lasso": float(np.abs(coef).sum()) or 1.0}
 
     # Allowances -----------------------------------------------------------------------------------------------------
 
@@ -179,7 +186,7 @@ class Data:
     def tune(self, name: str, allowance: int) -> tuple[float, float]:
         """The radius and strength with the best cross-validated loss at this allowance."""
         algorithm = ALGORITHMS[name]
-        return self._search(algorithm, self.examples(algorithm, allowance)) if algorithm.radii else (1.0, 1.0)
+        return self._search(algorithm, self.examples(algorithm, allowance))
 
     def _search(self, algorithm: Algorithm, m: int) -> tuple[float, float]:
         """For every radius go by factors of 4 in strength while that helps; then try half and twice the best."""
@@ -220,7 +227,7 @@ class Data:
         return Setting(
             n_attributes=self.X.shape[1],
             budget=self.budget,
-            radius=radius * self.radii[algorithm.penalty],
+            radius=radius * self.radii[algorithm.penalty] if algorithm.radii else radius,
             strength=strength,
             second_moments=self.moments,
             norm=self.norms[algorithm.penalty],
@@ -251,6 +258,8 @@ def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, float
     if hasattr(model, "run"):
         model.run(X, y)
         return model.coef, model.intercept, model.cells, model.draws
+    from sklearn.exceptions import ConvergenceWarning
+
     with catch_warnings():
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge shows in its loss
         model.fit(X, y)

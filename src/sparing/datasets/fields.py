@@ -1,14 +1,17 @@
 """What every data set has in common: the fields of its Bunch, -1/+1 targets, float types."""
 
 import numpy as np
-from sklearn.utils import Bunch
 
 ABSENT = {"labels": None, "in_train": None, "costs": None, "discount_costs": None, "groups": None}
 
 
 def dataset(*, return_X_y: bool, **fields):
     """A Bunch of these fields, None for those a data set does not have; or its data and target alone."""
-    return (fields["data"], fields["target"]) if return_X_y else Bunch(**(ABSENT | fields))
+    if return_X_y:
+        return fields["data"], fields["target"]
+    from sklearn.utils import Bunch
+
+    return Bunch(**(ABSENT | fields))
 
 
 def signs(is_positive) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Real data of the papers: MNIST, Covertype and RCV1; and small digits that need no file or download."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 from scipy import sparse
-from sklearn import datasets
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
@@ -22,6 +24,8 @@ COVERTYPE_NAMES = [
     *(f"Wilderness_Area_{i}" for i in range(4)),
     *(f"Soil_Type_{i}" for i in range(40)),
 ]
+
+DIGIT_NAMES = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
 def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64, return_X_y=False):
@@ -79,14 +83,14 @@ def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=Fal
     """
     _check_digits(negative, positive)
     dtype = float_type(dtype)
-    found = datasets.load_digits()
-    rows = np.isin(found.target, (negative, positive))
+    pixels, digits = _digits()
+    rows = np.isin(digits, (negative, positive))
     return dataset(
-        data=found.data[rows].astype(dtype),
-        target=signs(found.target[rows] == positive),
-        feature_names=list(found.feature_names),
+        data=pixels[rows].astype(dtype),
+        target=signs(digits[rows] == positive),
+        feature_names=list(DIGIT_NAMES),
         DESCR=f"Digit {negative} (-1) against {positive} (+1), 8 by 8 pixels (UCI optical digits, test set).",
-        labels=found.target[rows],
+        labels=digits[rows],
         return_X_y=return_X_y,
     )
 
@@ -100,13 +104,13 @@ def load_digits_parity(*, dtype=np.float64, return_X_y=False):
     >>> digits.data.shape, digits.labels[:4], digits.target[:4]
     ((1797, 64), array([0, 1, 2, 3]), array([-1,  1, -1,  1]))
     """
-    found = datasets.load_digits()
+    pixels, digits = _digits()
     return dataset(
-        data=found.data.astype(float_type(dtype)),
-        target=signs(found.target % 2 == 1),
-        feature_names=list(found.feature_names),
+        data=pixels.astype(float_type(dtype)),
+        target=signs(digits % 2 == 1),
+        feature_names=list(DIGIT_NAMES),
         DESCR="Odd (+1) against even (-1) digits, 8 by 8 pixels (UCI optical digits, test set).",
-        labels=found.target,
+        labels=digits,
         return_X_y=return_X_y,
     )
 
@@ -181,6 +185,13 @@ def _check_digits(negative, positive) -> None:
         raise ValueError(f"negative and positive must be two different digits; both are {negative!r}.")
 
 
+def _digits():
+    """Pixels and digits, read from scikit-learn's folder: importing it would take longer than learning from them."""
+    folder = Path(find_spec("sklearn").origin).parent  # type: ignore[union-attr, arg-type]  # a dependency: it is there
+    table = np.loadtxt(folder / "datasets" / "data" / "digits.csv.gz", delimiter=",")
+    return table[:, :-1], table[:, -1].astype(np.int64)
+
+
 def _mnist():
     """Pixels, digits, and whether a row is of the training set."""
     if path := data_file("mnist.npz"):
@@ -189,7 +200,9 @@ def _mnist():
             digits = np.concatenate([file["y_train"], file["y_test"]])
             n_train = len(file["y_train"])
     else:  # OpenML keeps the original order; its other parser needs pandas
-        found = datasets.fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
+        from sklearn.datasets import fetch_openml
+
+        found = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
         pixels, digits, n_train = found.data, found.target, 60_000
     return pixels, digits.astype(np.int64), np.arange(len(digits)) < n_train
 
@@ -199,7 +212,9 @@ def _covertype():
     if path := data_file("covertype.npz"):
         with np.load(path) as file:
             return file["X"], file["y"].astype(np.int64)
-    found = datasets.fetch_covtype()
+    from sklearn.datasets import fetch_covtype
+
+    found = fetch_covtype()
     return found.data, found.target.astype(np.int64)
 
 
@@ -208,7 +223,9 @@ def _rcv1():
     if path := data_file("rcv1.npz"):
         with np.load(path) as file:
             return sparse.load_npz(path), file["y"], file["part"] == 0
-    found = datasets.fetch_rcv1()
+    from sklearn.datasets import fetch_rcv1
+
+    found = fetch_rcv1()
 
     def about(*topics):
         columns = np.flatnonzero(np.isin(found.target_names, topics))

@@ -104,7 +104,15 @@ class BudgetEstimator(BaseEstimator):
         return {}
 
     def _check_X(self, X, *, reset: bool, **more):
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
+        except ValueError as error:
+            words = [name for name, kind in getattr(X, "dtypes", {}).items() if kind.kind not in "biuf"]
+            if "could not convert" not in str(error) or not words:
+                raise
+            raise ValueError(
+                f"column {words[0]!r} is not numeric: {error}; leave it out, or turn it into indicators first."
+            ) from error
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
         """Rows to learn from; a memory map stays one, and is not read through to look for NaN."""

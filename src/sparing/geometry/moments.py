@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from sparing import checks
 
@@ -111,6 +110,8 @@ def _of_chunks(chunks: Iterable) -> tuple[np.ndarray, np.ndarray]:
         share = chunk.shape[0] / (first_row + chunk.shape[0])
         with np.errstate(over="ignore", invalid="ignore"):
             if sparse.issparse(chunk):
+                from sklearn.utils.sparsefuncs import mean_variance_axis
+
                 chunk_mean, chunk_variance = mean_variance_axis(chunk, axis=0)
             else:
                 chunk_mean, chunk_variance = chunk.mean(axis=0), chunk.var(axis=0)

@@ -7,8 +7,6 @@ from scipy import sparse
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import check_array
-from sklearn.utils.extmath import row_norms
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
 
@@ -54,6 +52,8 @@ class Rows:
 
     def squared_norms(self) -> np.ndarray:
         """One ||a_i||^2 a row."""
+        from sklearn.utils.extmath import row_norms
+
         if not self.is_sparse:
             return np.concatenate([row_norms(block, squared=True) for block in self._blocks()])
         norms = row_norms(self.X, squared=True)
@@ -180,4 +180,6 @@ def matrix(X):
     """X as CSR, a ``LinearOperator`` or an array of floats, finite and with two dimensions."""
     if isinstance(X, LinearOperator):
         return X
+    from sklearn.utils import check_array
+
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")

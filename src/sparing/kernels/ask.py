@@ -7,8 +7,10 @@ import numpy as np
 from sparing.kernels.compiling import part
 from sparing.kernels.prefetch import prefetch
 from sparing.kernels.random import round_key, uniform
-from sparing.kernels.sampling import draw_alias, tree_draw, tree_total
+from sparing.kernels.sampling import FAN, FAN_BITS, draw_alias, tree_draw, tree_total
 from sparing.kernels.state import ROUND, SCALE, WEIGHT
+
+_NOTHING = np.empty(0)
 
 
 class Draws(NamedTuple):
@@ -22,8 +24,10 @@ class Draws(NamedTuple):
     place: np.ndarray  # (b,)
     point_weights: np.ndarray  # (n_point,): 1 / (n_point q_i)
     inner_weights: np.ndarray  # (n_inner, c): w_j / (n_inner p_j)
-    lookup: np.ndarray  # scratch: hash table from attribute to place
     sizes: np.ndarray  # (3,): distinct attributes, those of the point draws, inner-product draws
+    lookup: np.ndarray = _NOTHING  # scratch: hash table from attribute to place
+    aims: np.ndarray = _NOTHING  # scratch, (n_point,): the uniform numbers from which the point will be drawn
+    ends: np.ndarray = _NOTHING  # scratch: running sums of a block of the tree
 
 
 def new_draws(n_point, n_inner, n_outputs) -> Draws:
@@ -34,8 +38,10 @@ def new_draws(n_point, n_inner, n_outputs) -> Draws:
         place=np.empty(looks, np.int64),
         point_weights=np.empty(n_point),
         inner_weights=np.empty((n_inner, n_outputs)),
-        lookup=np.empty(1 << (4 * looks).bit_length(), np.int32),
         sizes=np.zeros(3, np.int64),
+        lookup=np.empty(1 << (4 * looks).bit_length(), np.int32),
+        aims=np.empty(n_point),
+        ends=np.empty(FAN),
     )
 
 
@@ -61,15 +67,27 @@ def _note(lookup, mask, attributes, place, draw, attribute, n):
 
 
 @part
-def draw_point(table, key, draws, size):
-    """Draw the point's attributes from q; a hash table of ``size`` slots finds repeated ones. Returns the distinct."""
+def aim(table, key, draws):
+    """Take the uniform numbers of the point's draws, and have the cells fetched that they fall in."""
+    d, width = table.cells.shape
+    for r in range(draws.aims.size):
+        draws.aims[r] = uniform(key, r)
+        prefetch(table.cells, int(draws.aims[r] * d) * width)
+
+
+@part
+def draw_point(table, draws, size):
+    """Draw the point's attributes where ``aim`` said; a hash table of ``size`` slots finds repeated ones.
+
+    Returns how many are distinct.
+    """
     lookup, attributes, place, weights = draws.lookup, draws.attributes, draws.place, draws.point_weights
     for slot in range(size):
         lookup[slot] = -1
-    cells, n_point, n = table.cells, weights.size, 0
+    n_point, n = weights.size, 0
     share = 1.0 / n_point
     for r in range(n_point):
-        place[r], weights[r] = draw_alias(cells, uniform(key, r))
+        place[r], weights[r] = draw_alias(table.cells, draws.aims[r])
     for r in range(n_point):
         weights[r] *= share
         n = _note(lookup, size - 1, attributes, place, r, place[r], n)
@@ -78,27 +96,41 @@ def draw_point(table, key, draws, size):
 
 
 @part
-def draw_inner(model, key, draws, size, first, last, total, repeats, n):
-    """Draws first..last of the inner product, from p, one of ``repeats`` each. Returns how many are distinct so far."""
-    tree, starts, rows, scale = model.tree, model.starts, model.rows, model.numbers[SCALE]
-    n_point = draws.point_weights.size
-    for s in range(first, last):
-        j = tree_draw(tree, starts, uniform(key, n_point + s) * total)
-        over_p = scale * total / (tree[j] * repeats)
-        for c in range(rows.shape[1]):
-            draws.inner_weights[s, c] = rows[j, c, WEIGHT] * over_p
-        n = _note(draws.lookup, size - 1, draws.attributes, draws.place, n_point + s, j, n)
+def draw_inner(model, key, draws, size, first, last, total, n):
+    """Draws first..last of the inner product, from p. Returns how many attributes are distinct so far."""
+    n_point, width = draws.point_weights.size, model.rows.shape[1] * model.rows.shape[2]
+    for s in range(n_point + first, n_point + last):
+        j = tree_draw(model.tree, model.starts, uniform(key, s) * total, draws.ends)
+        prefetch(model.rows, j * width)
+        n = _note(draws.lookup, size - 1, draws.attributes, draws.place, s, j, n)
     return n
 
 
 @part
-def ask_point(table, options, draws, round):
+def weigh_inner(model, draws, first, last, total, repeats):
+    """The weights w_j / (p_j repeats) of draws first..last of the inner product."""
+    for s in range(first, last):
+        j = draws.attributes[draws.place[draws.point_weights.size + s]]
+        over_p = model.numbers[SCALE] * total / (model.tree[j] * repeats)
+        for c in range(model.rows.shape[1]):
+            draws.inner_weights[s, c] = model.rows[j, c, WEIGHT] * over_p
+
+
+@part
+def aim_point(table, options, draws, round):
+    """Find out where to look in the table of q, so early that its cells are there when ``ask_point`` reads them."""
+    if not options.everything:
+        aim(table, round_key(options.seed, round), draws)
+
+
+@part
+def ask_point(table, options, draws):
     """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them.
 
     Nothing that was told is needed for this, so it can be done while the round before is still under way.
     """
     if not options.everything:
-        draw_point(table, round_key(options.seed, round), draws, draws.lookup.size)
+        draw_point(table, draws, draws.lookup.size)
         return
     d = table.cells.shape[0]
     for i in range(d):
@@ -115,23 +147,32 @@ def ask_inner(model, options, draws):
     """
     if not options.everything:
         total = tree_total(model.tree, model.starts) if options.n_inner > 0 else 0.0
-        drawn = options.n_inner if total > 0.0 else 0
         key, size = round_key(options.seed, model.counts[ROUND]), draws.lookup.size
-        draws.sizes[0] = draw_inner(model, key, draws, size, 0, drawn, total, drawn, draws.sizes[1])
-        draws.sizes[2] = drawn
+        draws.sizes[2] = options.n_inner if total > 0.0 else 0
+        draws.sizes[0] = draw_inner(model, key, draws, size, 0, draws.sizes[2], total, draws.sizes[1])
         return
-    d, scale = model.rows.shape[0], model.numbers[SCALE]
+    d = model.rows.shape[0]
     for i in range(d):
         draws.place[d + i] = i
-        for c in range(model.rows.shape[1]):
-            draws.inner_weights[i, c] = scale * model.rows[i, c, WEIGHT]
     draws.sizes[0] = draws.sizes[2] = d
 
 
 @part
+def weigh(model, options, draws):
+    """What each value of the inner product counts. Apart from the draws: it reads what they have asked memory for."""
+    if not options.everything:
+        weigh_inner(model, draws, 0, draws.sizes[2], tree_total(model.tree, model.starts), draws.sizes[2])
+        return
+    for i in range(model.rows.shape[0]):
+        for c in range(model.rows.shape[1]):
+            draws.inner_weights[i, c] = model.numbers[SCALE] * model.rows[i, c, WEIGHT]
+
+
+@part
 def fetch_model(model, draws):
-    """Have those entries fetched that ``tell`` will change for the point draws."""
-    width = model.rows.shape[1] * model.rows.shape[2]
+    """Have those entries fetched that ``tell`` will change for the point draws: of the tree, the two lowest levels."""
+    width, second = model.rows.shape[1] * model.rows.shape[2], model.starts[1]
     for a in range(draws.sizes[1]):
         prefetch(model.rows, draws.attributes[a] * width)
         prefetch(model.tree, draws.attributes[a])
+        prefetch(model.tree, second + (draws.attributes[a] >> FAN_BITS))

@@ -72,9 +72,9 @@ def gather(rows, row, attributes, first, last, values):
 
 
 @part
-def fetch(rows, row, attributes, n):
-    """Have the first n attributes of a dense row fetched, which will be read soon."""
+def fetch(rows, row, attributes, first, last):
+    """Have attributes first..last of a dense row fetched, which will be read soon."""
     if rows.indptr.size == 0:
         start = row * rows.row_step
-        for a in range(n):
+        for a in range(first, last):
             prefetch(rows.values, start + attributes[a] * rows.column_step)

@@ -1,6 +1,6 @@
 """What Python calls: one ask, one tell, or a compiled loop of the very same two over rows."""
 
-from sparing.kernels.ask import ask_inner, ask_point, fetch_model
+from sparing.kernels.ask import aim_point, ask_inner, ask_point, fetch_model, weigh
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.gather import fetch, gather
 from sparing.kernels.state import ROUND
@@ -10,8 +10,10 @@ from sparing.kernels.tell import tell
 @entry
 def ask_once(model, table, options, draws):
     """Fill ``draws`` with the looks of the next round."""
-    ask_point(table, options, draws, model.counts[ROUND])
+    aim_point(table, options, draws, model.counts[ROUND])
+    ask_point(table, options, draws)
     ask_inner(model, options, draws)
+    weigh(model, options, draws)
 
 
 @entry
@@ -35,17 +37,21 @@ def _take_over(ahead, draws):
 def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows, y, first, last):
     """Rounds over rows first..last of a matrix.
 
-    The point of the next round is drawn before the present one is told, and what it will need is asked for, so that the
-    wait for memory falls into other work. ``draws`` and ``ahead`` share their lookup table.
+    While the cells of a round are on their way from memory, the point of the next round is drawn, and what that will
+    need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table.
     """
-    ask_point(table, options, ahead, model.counts[ROUND])
+    aim_point(table, options, ahead, model.counts[ROUND])
+    ask_point(table, options, ahead)
+    aim_point(table, options, ahead, model.counts[ROUND] + 1)
     for row in range(first, last):
         _take_over(ahead, draws)
-        gather(rows, row, draws.attributes, 0, draws.sizes[1], values)
         ask_inner(model, options, draws)
-        gather(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0], values)
+        fetch(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0])
         if row + 1 < last:
-            ask_point(table, options, ahead, model.counts[ROUND] + 1)
-            fetch(rows, row + 1, ahead.attributes, ahead.sizes[1])
+            ask_point(table, options, ahead)
+            aim_point(table, options, ahead, model.counts[ROUND] + 2)
+            fetch(rows, row + 1, ahead.attributes, 0, ahead.sizes[1])
             fetch_model(model, ahead)
+        weigh(model, options, draws)
+        gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
         tell(model, seen, options, draws, values, y[row], point, phi)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.kernels.compiling import entry, part
+from sparing.kernels.lines import in_lines
 
 FAN_BITS = 3
 FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
@@ -17,7 +18,7 @@ class AliasTable(NamedTuple):
     draws from this very table have; it differs from what was wished for by rounding only.
     """
 
-    cells: np.ndarray  # (d, 4): part kept, alias, and 1 / probability of the cell's own attribute and of its alias
+    cells: np.ndarray  # (d, 4): part kept, alias, and 1 / probability of the alias and of the cell's own attribute
     probability: np.ndarray  # (d,)
 
 
@@ -58,20 +59,19 @@ def alias_table(wished) -> AliasTable:
     passed_on = np.bincount(alias, weights=1.0 - kept, minlength=wished.size)
     probability = (kept + passed_on) / wished.size
     inverse = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)
-    return AliasTable(np.column_stack([kept, alias, inverse, inverse[alias]]), probability)
+    return AliasTable(in_lines(np.column_stack([kept, alias, inverse[alias], inverse])), probability)
 
 
 @part
 def draw_alias(cells, u):
     """Attribute i with its probability q_i, from one uniform number; and 1 / q_i.
 
-    Both outcomes are read before one is chosen, so that draws need not wait for each other's memory.
+    Chosen by arithmetic: whether it will be the alias cannot be foretold, and the processor's wrong guesses cost more.
     """
     at = u * cells.shape[0]
-    cell = int(at)
-    alias, own_weight, alias_weight = int(cells[cell, 1]), cells[cell, 2], cells[cell, 3]
-    own = at - cell < cells[cell, 0]
-    return (cell if own else alias), (own_weight if own else alias_weight)
+    cell = np.uint64(at)
+    own, alias = np.uint64(at - float(cell) < cells[cell, 0]), np.uint64(cells[cell, 1])
+    return np.int64(alias + own * (cell - alias)), cells[cell, np.uint64(2) + own]
 
 
 # The sum tree. Level 0 holds one mass per attribute, each higher level the sums of FAN neighbours, the top level at
@@ -92,18 +92,27 @@ def tree_levels(d: int) -> np.ndarray:
 
 @part
 def _block_sum(tree, first):
-    """Sum of one block, in an order that the compiler may not change."""
-    left = (tree[first] + tree[first + 1]) + (tree[first + 2] + tree[first + 3])
-    right = (tree[first + 4] + tree[first + 5]) + (tree[first + 6] + tree[first + 7])
+    """Sum of one block. Its index is unsigned: one that might count from the end would have to be provided for."""
+    left = right = 0.0
+    for child in range(FAN // 2):
+        left += tree[first + np.uint64(child)]
+        right += tree[first + np.uint64(child + FAN // 2)]
     return left + right
+
+
+@part
+def _sum_up(tree, starts, level, node):
+    """Renew the sum that ``node`` of the level above stands for."""
+    above, below = np.uint64(starts[level + 1]), np.uint64(starts[level])
+    tree[above + node] = _block_sum(tree, below + (node << np.uint64(FAN_BITS)))
 
 
 @entry
 def tree_build(tree, starts):
     """Sum up all levels above the masses: O(d)."""
     for level in range(starts.size - 2):
-        for block in range((starts[level + 1] - starts[level]) // FAN):
-            tree[starts[level + 1] + block] = _block_sum(tree, starts[level] + block * FAN)
+        for node in range((starts[level + 1] - starts[level]) >> FAN_BITS):
+            _sum_up(tree, starts, level, np.uint64(node))
 
 
 @part
@@ -113,37 +122,41 @@ def tree_refresh(tree, starts, attributes, n):
     Level by level, so that the reads of one level do not wait for each other; a level with fewer nodes than
     attributes is renewed whole.
     """
-    shift = 0
     for level in range(starts.size - 2):
-        shift += FAN_BITS
-        below, here = starts[level], starts[level + 1]
-        nodes = (here - below) >> FAN_BITS
+        nodes = (starts[level + 1] - starts[level]) >> FAN_BITS
         if nodes <= n:
             for node in range(nodes):
-                tree[here + node] = _block_sum(tree, below + (node << FAN_BITS))
+                _sum_up(tree, starts, level, np.uint64(node))
         else:
             for a in range(n):
-                node = attributes[a] >> shift
-                tree[here + node] = _block_sum(tree, below + (node << FAN_BITS))
+                _sum_up(tree, starts, level, np.uint64(attributes[a]) >> np.uint64((level + 1) * FAN_BITS))
 
 
 @part
 def tree_total(tree, starts):
     """The sum of all masses."""
-    return _block_sum(tree, starts[starts.size - 2])
+    return _block_sum(tree, np.uint64(starts[starts.size - 2]))
 
 
 @part
-def tree_draw(tree, starts, target):
-    """The attribute at ``target`` on the line where each occupies its mass; never one of mass zero."""
-    node = 0
-    for level in range(starts.size - 2, -1, -1):
-        first = starts[level] + node * FAN
-        at, last = first, first + FAN - 1
-        while at < last and target >= tree[at]:
-            target -= tree[at]
-            at += 1
-        while at > first and tree[at] == 0.0:  # rounding carried the target past the last child that has any mass
-            at -= 1
-        node = at - starts[level]
-    return node
+def tree_draw(tree, starts, target, ends):
+    """The attribute at ``target`` on the line where each occupies its mass; never one of mass zero.
+
+    In every block all running sums are compared with the target and kept in ``ends``: where a search would stop cannot
+    be foretold, and the processor loses more by guessing wrong than by comparing all.
+    """
+    node, level = np.uint64(0), np.uint64(starts.size - 1)
+    ends[0] = 0.0
+    while level > np.uint64(0):
+        level -= np.uint64(1)
+        first = np.uint64(starts[level]) + (node << np.uint64(FAN_BITS))
+        at, end = np.uint64(0), 0.0
+        for child in range(FAN - 1):
+            end += tree[first + np.uint64(child)]
+            ends[child + 1] = end
+            at += np.uint64(target >= end)
+        target -= ends[at]
+        while tree[first + at] == 0.0 and at > np.uint64(0):  # rounding led past the last child that has any mass
+            at -= np.uint64(1)
+        node = (node << np.uint64(FAN_BITS)) + at
+    return np.int64(node)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.ask import draw_inner, draw_point
+from sparing.kernels.ask import aim, draw_inner, draw_point, weigh_inner
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, word
@@ -113,10 +113,12 @@ def ask_series(model, table, options, series, draws, terms):
     size = 2
     while size < 2 * (n_point + looks):  # a table as large as this round needs: few rounds need a large one
         size *= 2
-    n, at = draw_point(table, key, draws, size), 0
+    aim(table, key, draws)
+    n, at = draw_point(table, draws, size), 0
     for call in range(0 if known else (1 if series.shared else series.shifts.size)):
         last = at + terms.orders[call] * terms.repeats[call]
-        n = draw_inner(model, key, draws, size, at, last, total, terms.repeats[call], n)
+        n = draw_inner(model, key, draws, size, at, last, total, n)
+        weigh_inner(model, draws, at, last, total, terms.repeats[call])
         at = last
     draws.sizes[0] = n
     draws.sizes[2] = at

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.kernels.compiling import entry, part
+from sparing.kernels.lines import in_lines
 from sparing.kernels.sampling import tree_build, tree_levels
 
 RIDGE, LASSO, SHRUNK = 0, 1, 2
@@ -80,9 +81,9 @@ def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
     squares = options.step_kind == ADAGRAD or (options.penalty == LASSO and options.step_kind == ADAPTIVE)
     starts = tree_levels(n_attributes)
     model = Model(
-        rows=np.zeros((n_attributes, n_outputs, SQUARES[options.penalty] + squares)),
+        rows=in_lines(np.zeros((n_attributes, n_outputs, SQUARES[options.penalty] + squares))),
         importance=np.zeros(0) if importance is None else np.ascontiguousarray(importance, dtype=np.float64),
-        tree=np.zeros(starts[-1]),
+        tree=in_lines(np.zeros(starts[-1])),
         starts=starts,
         numbers=np.zeros(5),
         counts=np.zeros(5, np.int64),

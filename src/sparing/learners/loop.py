@@ -54,13 +54,17 @@ class Loop:
             raise ValueError(
                 f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
             )
+        if ledger is not None and ledger.costs is not None:
+            checks.costs(ledger.costs, self.n_attributes)
         y = self._targets(y, source.n_examples)
         self.begin(source.n_examples)
         for example in range(source.n_examples):
             query = self.ask()  # type: ignore[attr-defined]
             if ledger is not None:
                 ledger.book(query.attributes)
-            self.tell(query, source.read(example, query.attributes), y[example])  # type: ignore[attr-defined]
+            nothing = query.attributes.size == 0  # the total budget is spent: the source is left in peace
+            values = np.empty(0) if nothing else source.read(example, query.attributes)
+            self.tell(query, values, y[example])  # type: ignore[attr-defined]
             if progress is not None:
                 progress(1)
         return self

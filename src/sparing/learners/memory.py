@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from sparing.kernels import state as kernel
+from sparing.kernels.lines import in_lines
 from sparing.kernels.sampling import AliasTable
 
 
@@ -113,9 +114,9 @@ class Memory:
         settings = {key: value if value.ndim else value.item() for key, value in group("setting.").items()}
         learner = cls(**settings)
         if model := group("model."):
-            learner._model = kernel.Model(**{key: value.copy() for key, value in model.items()})
-            learner._seen = kernel.Seen(**{key: value.copy() for key, value in group("seen.").items()})
-            learner._table = AliasTable(**group("table."))
+            learner._model = kernel.Model(**{key: in_lines(value) for key, value in model.items()})
+            learner._seen = kernel.Seen(**{key: in_lines(value) for key, value in group("seen.").items()})
+            learner._table = AliasTable(**{key: in_lines(value) for key, value in group("table.").items()})
             learner._kept = group("kept.")
             learner._options = kernel.Options(**{key: value.item() for key, value in group("options.").items()})
         return learner

@@ -155,7 +155,7 @@ class OnlineLearner(Memory, Loop):
         query, values, y = self._checked(query, values, y)
         sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
         place = np.concatenate([query.point, query.inner])
-        draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, np.empty(0, np.int64), sizes)
+        draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, sizes)
         self._learn(query, draws, values, y)
         self._turn()
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.linear_model import lars_path_gram
 
 from sparing import checks
 from sparing.cells import Cells
@@ -59,6 +58,8 @@ class Repaired:
 
 def lasso_weights(covariance, with_targets, fractions=FRACTIONS) -> list[np.ndarray]:
     """Minimisers of w'Cw/2 - c'w + alpha |w|_1 for alpha at these parts of the smallest that leaves no weight."""
+    from sklearn.linear_model import lars_path_gram
+
     weights = [np.zeros_like(with_targets) for _ in fractions]
     for output in range(with_targets.shape[1]):
         c = with_targets[:, output]

@@ -59,14 +59,15 @@ def pilot_size(
     """
     checks.one_of("algorithm", algorithm, TWO_PHASED)
     checks.one_of("goal", goal, ("improve", "match"))
-    s = setting_of(algorithm, n_attributes, budget, second_moments, half_norm, None, None, norm_bound)
+    d = checks.whole("n_attributes", n_attributes)  # Python's integer: NumPy's smaller ones overflow when squared
+    s = setting_of(algorithm, d, budget, second_moments, half_norm, None, None, norm_bound)
     if ALGORITHMS[algorithm].penalty == "lasso":
-        factor = 1.0 if goal == "improve" else n_attributes / total_of(s)
+        factor = 1.0 if goal == "improve" else d / total_of(s)
     elif goal == "improve":
-        factor = s.half_norm or n_attributes
+        factor = s.half_norm or d
     else:
-        factor = n_attributes**2 / half_norm_of(s)
-    width = confidence_width(n_attributes=n_attributes, budget=budget, n_pilot=1, confidence=confidence)
+        factor = d**2 / half_norm_of(s)
+    width = confidence_width(n_attributes=d, budget=budget, n_pilot=1, confidence=confidence)
     return ceil(factor * width)
 
 

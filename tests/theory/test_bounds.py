@@ -1,6 +1,5 @@
 """Step sizes and bounds against the papers' closed forms, typed here anew, and against plain runs."""
 
-from itertools import product
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -10,11 +9,8 @@ from sparing import theory
 from sparing.theory import (
     ALGORITHMS,
     confidence_width,
-    gradient_second_moment,
-    pilot_size,
     risk_bound,
     sample_complexity,
-    smallest_paying_pilot,
     step_size,
 )
 
@@ -284,109 +280,6 @@ def test_sample_complexity_is_the_least(name, excess):
     assert m == least or risk_bound(name, n_examples=m - 1, **options) > excess
 
 
-def test_confidence_width():
-    width = confidence_width(n_attributes=500, budget=5, n_pilot=1000, confidence=0.99)
-    assert width == pytest.approx(500 * log(1000 / 0.01) / (5 * 1000), rel=1e-9)
-
-
-def test_pilot_orders():
-    per = D * log(2 * D / 0.1) / (K + 1)
-    options = {"n_attributes": D, "budget": K + 1, "confidence": 0.9}
-    known = options | {"half_norm": HALF}
-    assert pilot_size("TwoPhasedDDAERR", **known) == ceil(HALF * per)
-    assert pilot_size("TwoPhasedDDAERR", **options) == ceil(D * per)
-    assert pilot_size("TwoPhasedDDAERR", **known, goal="match") == ceil(D**2 / HALF * per)
-    guessed = options | {"second_moments": MOMENTS, "goal": "match"}
-    assert pilot_size("TwoPhasedDDAERR", **guessed) == ceil(D**2 / HALF * per)
-    assert pilot_size("TwoPhasedDDAELR", **options) == ceil(per)
-    assert pilot_size("TwoPhasedDDAELR", **guessed) == ceil(D / MOMENTS.sum() * per)
-    scaled = options | {"half_norm": 4 * HALF, "norm_bound": 2.0}
-    assert pilot_size("TwoPhasedDDAERR", **scaled) == ceil(HALF * per)
-
-
-@pytest.mark.parametrize(
-    ("name", "rival", "moments"),
-    [
-        ("TwoPhasedDDAERR", "AERR", {"half_norm": 1.2}),
-        ("TwoPhasedDDAERR", "AERR", {"second_moments": np.r_[0.9, np.full(199, 1e-9)]}),
-        ("TwoPhasedDDAELR", "AELR", {"second_moments": np.r_[0.5, np.full(199, 1e-4)]}),
-    ],
-    ids=["known", "unknown", "lasso"],
-)
-@pytest.mark.parametrize("m", [6, 300, 2500, 20_000, 10**8])
-def test_smallest_paying_pilot_against_trying_them_all(name, rival, moments, m):
-    options = {"n_attributes": 200, "budget": 5}
-    found = smallest_paying_pilot(name, n_examples=m, confidence=0.9, **options, **moments)
-    least = 1 if name in RIDGE else ceil(log(400))
-    tried = range(1, m - least + 1)
-    if m > 20_000:  # too many to try all: a grid, and all of those just below
-        grid = {int(m1) for m1 in np.geomspace(1, m - least, 3000)}
-        tried = sorted(grid | set(range(max(1, found - 2000), found + 1)))
-    to_beat = risk_bound(rival, n_examples=m, radius=1.0, **options)
-
-    def pays(m1):
-        epsilon = confidence_width(n_pilot=m1, confidence=0.9, **options)
-        two = {"n_examples": m - m1, "epsilon": epsilon, "foreseen": True}
-        return risk_bound(name, radius=1.0, **options, **moments, **two) < to_beat
-
-    assert found == next(filter(pays, tried), None)
-
-
-def test_some_pilots_pay_and_some_do_not():
-    options = {"n_attributes": 200, "budget": 5, "confidence": 0.9, "half_norm": 1.2}
-    assert smallest_paying_pilot("TwoPhasedDDAERR", n_examples=300, **options) is None
-    assert smallest_paying_pilot("TwoPhasedDDAERR", n_examples=10**7, **options) > 1
-    flat = options | {"half_norm": 200.0}
-    assert smallest_paying_pilot("TwoPhasedDDAERR", n_examples=10**9, **flat) is None
-
-
-# The gradient estimate
-
-
-@pytest.mark.parametrize(("k1", "k2"), [(1, 1), (2, 1), (2, 2), (3, 1), (1, 3)])
-@pytest.mark.parametrize("rule", ["square", "absolute", "moment"])
-def test_second_moment_of_the_gradient_by_enumeration(k1, k2, rule):
-    x, w, y = np.array([0.7, -0.2, 0.4]), np.array([0.5, -1.0, 0.3]), 0.6
-    q = np.array([0.5, 0.2, 0.3])
-    p = {"square": w**2, "absolute": np.abs(w), "moment": np.abs(w) * [0.9, 0.1, 0.5]}[rule]
-    p = p / p.sum()
-    expected, mean = 0.0, np.zeros(3)
-    for point in product(range(3), repeat=k1):
-        for inner in product(range(3), repeat=k2):
-            chance = np.prod(q[list(point)]) * np.prod(p[list(inner)])
-            estimate = sum(x[i] / q[i] * np.eye(3)[i] for i in point) / k1
-            gradient = (sum(w[j] * x[j] / p[j] for j in inner) / k2 - y) * estimate
-            expected, mean = expected + chance * gradient @ gradient, mean + chance * gradient
-    np.testing.assert_allclose(mean, (w @ x - y) * x, rtol=1e-12)
-    second = gradient_second_moment(x, y, w, q, p, point_looks=k1, inner_looks=k2)
-    assert second == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(("name", "power"), [("AERR", 2), ("AELR", 1)])
-def test_no_example_passes_the_bound_on_the_gradient(name, power):
-    """Lemmas 3.3 and 3.8 of Hazan & Koren 2012: at most 8 B^2 d/k for every example of norm one."""
-    rng = np.random.default_rng(1)
-    d, k = 5, 2
-    bound = 8 * B**2 * d / k
-    worst = 0.0
-    for _ in range(300):
-        x, w = rng.normal(size=d), rng.normal(size=d)
-        x, w = x / np.linalg.norm(x), B * w / np.linalg.norm(w, ord=power)
-        p = np.abs(w) ** power / (np.abs(w) ** power).sum()
-        worst = max(worst, gradient_second_moment(x, -B, w, np.full(d, 1 / d), p, point_looks=k))
-    assert bound / 4 < worst <= bound
-    here = COMMON | {"n_attributes": d, "budget": k + 1}
-    step, size = step_size(name, **here), risk_bound(name, **here)
-    gradient2 = size / step / (1 if name == "AERR" else 10 * B)  # the G^2 behind both
-    assert gradient2 == pytest.approx(bound, rel=1e-12)
-
-
-def test_values_that_cannot_be_seen_do_not_count():
-    """An attribute that is zero needs no probability, and at w = 0 the inner product needs no look."""
-    second = gradient_second_moment([1.0, 0.0], 2.0, [0.0, 3.0], [1.0, 0.0], [1.0, 0.0], point_looks=3)
-    assert second == pytest.approx(4.0)
-
-
 # What is refused
 
 
@@ -443,39 +336,9 @@ def test_moments_beyond_the_norm_are_refused_by_bounds():
     assert risk_bound("TwoPhasedDDAERR", **COMMON, **sums, epsilon=0.1) > 0
 
 
-def test_other_refusals():
-    options = {"n_attributes": D, "budget": K + 1}
-    with pytest.raises(ValueError, match="algorithm must be one of 'TwoPhasedDDAERR', 'TwoPhasedDDAELR'; got 'AERR'"):
-        pilot_size("AERR", **options, confidence=0.9)
-    with pytest.raises(ValueError, match="goal must be one of 'improve', 'match'; got 'win'"):
-        pilot_size("TwoPhasedDDAERR", **options, confidence=0.9, goal="win")
-    with pytest.raises(ValueError, match="TwoPhasedDDAELR needs second_moments"):
-        pilot_size("TwoPhasedDDAELR", **options, confidence=0.9, goal="match")
-    with pytest.raises(ValueError, match="algorithm must be one of 'TwoPhased"):
-        smallest_paying_pilot("DDAERR", **options, n_examples=10, confidence=0.9)
-    with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1; got 1"):
-        confidence_width(**options, n_pilot=10, confidence=1)
-    with pytest.raises(ValueError, match="n_pilot must be a whole number, 1 or more; got 0"):
-        confidence_width(**options, n_pilot=0, confidence=0.9)
+def test_an_excess_risk_of_zero_is_refused():
     with pytest.raises(ValueError, match="excess must be a positive finite number; got 0"):
-        sample_complexity("AERR", excess=0, radius=1.0, **options)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"q": [0.5, 0.6]}, "q must be probabilities that sum to 1"),
-        ({"q": [1.5, -0.5]}, "q must be probabilities"),
-        ({"p": [1.0, 0.0]}, "p must be probabilities .* none of them 0 where"),
-        ({"x": [1.0]}, "vectors of one length; got shapes .1,., .2,."),
-        ({"point_looks": 0}, "point_looks must be a whole number"),
-        ({"inner_looks": 0}, "inner_looks must be a whole number"),
-    ],
-)
-def test_gradient_refusals(changed, message):
-    options = {"x": [1.0, 2.0], "y": 0.0, "w": [1.0, 1.0], "q": [0.5, 0.5], "p": [0.5, 0.5], "point_looks": 1}
-    with pytest.raises(ValueError, match=message):
-        gradient_second_moment(**(options | changed))
+        sample_complexity("AERR", excess=0, radius=1.0, n_attributes=D, budget=K + 1)
 
 
 def test_every_algorithm_is_in_the_tables_of_this_file():

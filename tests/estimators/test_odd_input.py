@@ -1,0 +1,74 @@
+"""Input that is odd but no error, and what it then means."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
+
+D, N = 6, 80
+X = np.random.default_rng(0).standard_normal((N, D))
+Y = X @ np.arange(1.0, D + 1)
+LABELS = np.where(Y > 0, "up", "down")
+REGRESSORS = [BudgetRidge, BudgetLasso, BudgetSVR]
+every_regressor = pytest.mark.parametrize("cls", REGRESSORS)
+every_estimator = pytest.mark.parametrize("cls", [*REGRESSORS, BudgetClassifier])
+
+
+@every_regressor
+@pytest.mark.parametrize("constant", [0.0, 0.1, -7e5])
+def test_a_constant_target_gives_zero_weights_and_that_constant(cls, constant):
+    model = cls(3, random_state=0).fit(X, np.full(N, constant))
+    np.testing.assert_allclose(model.coef_, 0.0, atol=1e-12 * max(1.0, abs(constant)))
+    assert model.intercept_ == pytest.approx(constant, rel=1e-12, abs=1e-12)
+
+
+@every_estimator
+def test_columns_of_zeros_and_constants_do_no_harm(cls):
+    y = LABELS if cls is BudgetClassifier else Y
+    for rows in (0.0 * X, 0.0 * X + 3.0, X * (np.arange(D) != 2)):
+        model = cls(3, random_state=0).fit(rows, y)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.predict(rows) if cls is not BudgetClassifier else model.decision_function(rows)).all()
+
+
+@every_regressor
+def test_one_row_is_its_target(cls):
+    with pytest.warns(ConvergenceWarning, match="so the model is their mean"):
+        model = cls(3, learner="online", random_state=0).fit(X[:1], [4.5])
+    np.testing.assert_array_equal(model.predict(X), 4.5)
+    assert model.cells_ == 3
+
+
+@every_estimator
+def test_a_column_that_the_pilot_never_saw_is_looked_at_later(cls):
+    """One pilot row of two looks leaves at least four of six columns unseen; each of them gets its weight later."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((4000, D))
+    y = X.sum(axis=1)
+    model = cls(2, pilot=1, radius=3.0, random_state=0).fit(X, np.where(y > 0, 1, 0) if cls is BudgetClassifier else y)
+    assert np.isfinite(model.coef_).all()
+    assert (model.coef_ > 0.02).all()
+
+
+@every_estimator
+def test_estimators_take_nan_in_a_memory_map_for_not_had(cls, tmp_path):
+    """The values that are there decide: the holes leave a model about as good. Elsewhere NaN is refused."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((4000, D)) + 5.0
+    y = X @ np.arange(1.0, D + 1)
+    y = y > np.median(y) if cls is BudgetClassifier else y
+    np.save(tmp_path / "X.npy", np.where(rng.random(X.shape) < 0.1, np.nan, X))
+    model = cls(3, random_state=0).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    whole = cls(3, random_state=0).fit(X, y)
+    assert model.score(X, y) > whole.score(X, y) - 0.1
+    assert model.n_iter_ == 4000
+
+
+def test_too_few_looks_are_warned_of():
+    with pytest.warns(ConvergenceWarning, match=re.escape("about 3.2 looks")):
+        BudgetRidge(2, learner="online", random_state=0).fit(X[:10], Y[:10])
+    with pytest.warns(ConvergenceWarning, match="the pilot used up all 30 examples"):
+        BudgetRidge(2, pilot=30, random_state=0).fit(X[:30], Y[:30])
