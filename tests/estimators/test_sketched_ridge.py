@@ -1,5 +1,7 @@
 """SketchedRidge gives what scikit-learn's Ridge gives, whatever the spectrum, and says how."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from sparing import SketchedRidge, SketchedRidgeCV
 from sparing.geometry import effective_dimension
+from sparing.geometry.leverage import FIRST_SIZE
 from sparing.solvers import solve_ridge, solve_ridge_path
 
 N, D = 3000, 600
@@ -108,6 +111,18 @@ def test_rows_that_carry_a_lot_need_more_than_uniform_draws():
     assert auto == srht < 30
     assert leverage < 30
     assert uniform > 2 * max(leverage, srht)
+
+
+@pytest.mark.parametrize("sketch", ["leverage", "srht"])
+def test_memory_is_that_of_the_sketch(sketch):
+    """Beyond the data: the last sketch and the one before it, their products, and blocks of rows or columns."""
+    A, Y = make(20_000, D)
+    tracemalloc.start()
+    solution = solve_ridge(A, Y, 10.0, method="sketch", sketch=sketch, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rows = max(solution.sketch_size, FIRST_SIZE)
+    assert peak < 8 * (4 * rows * (D + rows) + 40 * (20_000 + D)) + 2**24 < A.nbytes / 2
 
 
 def test_a_sketch_at_a_larger_ridge_needs_more_steps_and_fewer_rows():
