@@ -62,6 +62,11 @@ def draw(curves, path) -> None:
     axes = (figure := Figure(layout="constrained")).add_subplot(xscale="log", yscale="log")
     for name, (values, ratios) in curves.items():
         axes.plot(values / values[0], ratios, marker="o", label=name)
+    ticks = [1, 2, 4, 8]
+    axes.plot(ticks, ticks, color="grey", linestyle=":", label="slope 1")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(ticks, labels=[f"{tick}×" for tick in ticks])
+        axis.set_ticks([], minor=True)
     axes.set(xlabel="growth of the quantity", ylabel="growth of the time")
     axes.legend()
     figure.savefig(path, dpi=150)

@@ -3,7 +3,6 @@
     python benchmarks/sketched_speed.py ridge       # dense 20,000 x 4,096, eigenvalues 1/i^2, ridge 1e-5 n; 2 GB
     python benchmarks/sketched_speed.py kernel      # RBF on 15,000 rows of Covertype; 6 GB, needs SPARING_DATA
     python benchmarks/sketched_speed.py logistic    # RCV1; needs SPARING_DATA
-    python benchmarks/sketched_speed.py easy        # small and well-conditioned problems
 
 Everything is fitted in turn, round by round; the median time of each counts, and its ratio to that of the fastest
 scikit-learn solver whose objective is no worse than 1e-6 above the best one found. Prints Markdown.
@@ -14,7 +13,6 @@ from time import perf_counter
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics.pairwise import rbf_kernel
@@ -75,18 +73,6 @@ def ridge(rounds) -> None:
     compare("20,000 x 4,096", ridge_peers(X, y, 1e-5 * n, solvers), ridge_objective(X, y, 1e-5 * n), rounds)
 
 
-def easy(rounds) -> None:
-    rng = np.random.default_rng(0)
-    for n, d in ((100, 5), (1_000, 50), (10_000, 100), (2_000, 1_000), (1_000, 2_000), (20_000, 1_000)):
-        X = rng.standard_normal((n, d))
-        y = X @ rng.standard_normal(d) + rng.standard_normal(n)
-        compare(f"{n:,} x {d:,}", ridge_peers(X, y, 1.0, [("auto", 1e-4)]), ridge_objective(X, y, 1.0), 5 * rounds)
-    X = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, format="csr")
-    y = X @ rng.standard_normal(5_000) + rng.standard_normal(20_000)
-    solvers = [("auto", 1e-4), ("sparse_cg", 1e-6)]
-    compare("sparse 20,000 x 5,000", ridge_peers(X, y, 1.0, solvers), ridge_objective(X, y, 1.0), 5 * rounds)
-
-
 def kernel(rounds) -> None:
     """In all, apart from the kernel matrix, and how far predictions are apart."""
     n, gamma, alpha = 15_000, 0.02, 1.0
@@ -132,7 +118,7 @@ def logistic(rounds) -> None:
 
 
 def main() -> None:
-    tasks = {"ridge": ridge, "kernel": kernel, "logistic": logistic, "easy": easy}
+    tasks = {"ridge": ridge, "kernel": kernel, "logistic": logistic}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=tasks)
     parser.add_argument("--rounds", type=int, default=3)

@@ -39,9 +39,10 @@ def _check_indices(name: str, indices, n: int) -> np.ndarray:
     found = np.asarray(indices)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a vector of whole numbers; got {found.dtype} of shape {found.shape}.")
-    if found.size and not (found.min() >= 0 and found.max() < n):
+    found = found.astype(np.int64)
+    if found.size and found.view(np.uint64).max() >= n:  # one look at all of them: negative ones read as huge
         raise IndexError(f"{name} must lie between 0 and {n - 1}; got {found.min()} to {found.max()}.")
-    return found.astype(np.int64)
+    return found
 
 
 def hadamard(x, *, orthonormal: bool = True, overwrite: bool = False) -> np.ndarray:
@@ -113,20 +114,20 @@ def hadamard_sparse(indices, values, n: int, *, orthonormal: bool = True) -> np.
     if values.shape != indices.shape:
         raise ValueError(f"values has shape {values.shape} for {indices.size} indices; pass one value per index.")
     x = np.empty(n, values.dtype)
-    _scatter(x, indices, values * values.dtype.type(n**-0.5 if orthonormal else 1.0))
+    _scatter(x, indices, values, values.dtype.type(n**-0.5 if orthonormal else 1.0))
     return x
 
 
-def _scatter(x, indices, values) -> None:
-    """x <- H e, where e holds ``values`` at ``indices``; H of +1 and -1."""
+def _scatter(x, indices, values, factor) -> None:
+    """x <- factor H e, where e holds ``values`` at ``indices``; H of +1 and -1."""
     width = _width(x.size, values.size)
     if width:
-        kernels.scatter(x, width, indices, values, np.empty(AT_ONCE, x.dtype))
+        kernels.scatter(x, width, indices, factor * values, np.empty(AT_ONCE, x.dtype))
         kernels.upper_levels(x, width)
     else:
-        x[:] = 0.0
+        x.fill(0.0)
         np.add.at(x, indices, values)
-        kernels.transform(x, x.size, x.dtype.type(1))
+        kernels.transform(x, x.size, factor)
 
 
 def hadamard_rows(x, rows, *, orthonormal: bool = True) -> np.ndarray:
@@ -202,7 +203,7 @@ class SRHT(LinearOperator):
     def _rmatvec(self, z):
         z = _numbers(np.asarray(z).reshape(-1))
         x = np.empty(self.n_padded, z.dtype)
-        _scatter(x, self.rows, z * z.dtype.type(self._factor))
+        _scatter(x, self.rows, z, z.dtype.type(self._factor))
         x = x[: self.signs.size]
         x *= self.signs
         return x

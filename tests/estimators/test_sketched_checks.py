@@ -7,8 +7,8 @@ from sparing import SketchedKernelRidge, SketchedLogistic, SketchedRidge, Sketch
 
 ESTIMATORS = [
     SketchedRidge(random_state=0),
-    SketchedRidge(solver="sketch", random_state=0),
-    SketchedRidge(solver="cg", random_state=0),
+    SketchedRidge(solver="sketch", tol=1e-12, random_state=0),
+    SketchedRidge(solver="cg", tol=1e-12, random_state=0),
     SketchedRidgeCV(random_state=0),
     SketchedKernelRidge(random_state=0),
     SketchedKernelRidge(solver="nystrom", random_state=0),

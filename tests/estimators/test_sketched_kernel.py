@@ -69,7 +69,7 @@ def test_few_steps_whatever_the_condition_number():
         solution = solve_kernel_ridge(K, Y, alpha, method="sketch", random_state=0)
         assert solution.converged
         steps.append(solution.iterations)
-        assert 1 / 2 < solution.effective_dimension / effective_dimension(K, alpha, gram=True) < 2
+        assert solution.effective_dimension == pytest.approx(effective_dimension(K, alpha, gram=True), rel=0.1)
     assert max(steps) < 30
     assert not solve_kernel_ridge(K, Y, 1e-6, method="cg", max_iter=10 * max(steps)).converged
 

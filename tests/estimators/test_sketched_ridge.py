@@ -1,5 +1,7 @@
 """SketchedRidge gives what scikit-learn's Ridge gives, whatever the spectrum, and says how."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from sparing import SketchedRidge, SketchedRidgeCV
 from sparing.geometry import effective_dimension
+from sparing.geometry.leverage import FIRST_SIZE
 from sparing.solvers import solve_ridge, solve_ridge_path
 
 N, D = 3000, 600
@@ -41,13 +44,14 @@ def objective(model, X, y, alpha, weights=1.0):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
 def test_it_is_ridge(solver, fit_intercept, weights):
-    """To 1e-8 of the objective of scikit-learn's own Cholesky solution; the aim of the solver is 1e-10."""
+    """To 1e-8 of the objective of scikit-learn's own Cholesky solution as it comes; at a finer tol, to all digits."""
     alpha, options = 0.5, {"fit_intercept": fit_intercept}
     expected = Ridge(alpha, solver="cholesky", **options).fit(X, Y[:, 0], weights)
     model = SketchedRidge(alpha, solver=solver, random_state=0, **options).fit(X, Y[:, 0], weights)
     w = 1.0 if weights is None else weights
     best = objective(expected, X, Y[:, 0], alpha, w)
     assert -1e-12 < objective(model, X, Y[:, 0], alpha, w) / best - 1 < 1e-8
+    model.set_params(tol=1e-11).fit(X, Y[:, 0], weights)
     np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-4)
     assert model.intercept_ == pytest.approx(expected.intercept_, abs=1e-5)
 
@@ -64,7 +68,7 @@ def test_sparse_in_several_targets_out(solver):
         assert objective(model, X, Y, 0.1) / objective(expected, X, Y, 0.1) - 1 < 1e-8
 
 
-@pytest.mark.parametrize("sketch", ["leverage", "uniform"])
+@pytest.mark.parametrize("sketch", ["auto", "leverage", "uniform", "srht"])
 @pytest.mark.parametrize("shape", [(3000, 600), (700, 2500)], ids=["tall", "wide"])
 def test_sketches_of_both_kinds_and_shapes(sketch, shape):
     X, Y = make(*shape, power=3.0)
@@ -94,16 +98,31 @@ def test_the_condition_number_does_not_matter():
     assert max(iterations) <= min(iterations) + 5
 
 
-def test_coherent_rows_need_leverage():
-    """Few rows carry what uniform draws never see: leverage needs few steps, uniform draws many."""
+def test_rows_that_carry_a_lot_need_more_than_uniform_draws():
+    """Few rows carry what uniform draws never see; "auto" sees it, and mixes all rows."""
     rng = np.random.default_rng(0)
     A = 0.01 * rng.standard_normal((4000, 600))
     A[rng.choice(4000, 80, replace=False)] += 100.0 * rng.standard_normal((80, 600))
     y = rng.standard_normal(4000)
-    leverage = solve_ridge(A, y, 1.0, method="sketch", random_state=0)
-    uniform = solve_ridge(A, y, 1.0, method="sketch", sketch="uniform", random_state=0, max_iter=1000)
-    assert leverage.iterations < 30
-    assert uniform.iterations > 2 * leverage.iterations
+    auto, srht, leverage, uniform = (
+        solve_ridge(A, y, 1.0, method="sketch", sketch=sketch, random_state=0).iterations
+        for sketch in ("auto", "srht", "leverage", "uniform")
+    )
+    assert auto == srht < 30
+    assert leverage < 30
+    assert uniform > 2 * max(leverage, srht)
+
+
+@pytest.mark.parametrize("sketch", ["leverage", "srht"])
+def test_memory_is_that_of_the_sketch(sketch):
+    """Beyond the data: the last sketch and the one before it, their products, and blocks of rows or columns."""
+    A, Y = make(20_000, D)
+    tracemalloc.start()
+    solution = solve_ridge(A, Y, 10.0, method="sketch", sketch=sketch, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    rows = max(solution.sketch_size, FIRST_SIZE)
+    assert peak < 8 * (4 * rows * (D + rows) + 40 * (20_000 + D)) + 2**24 < A.nbytes / 2
 
 
 def test_a_sketch_at_a_larger_ridge_needs_more_steps_and_fewer_rows():
@@ -119,9 +138,9 @@ def test_the_ball_is_kept_to():
     """Against a general solver; a ball that is large enough changes nothing."""
     X, Y = make(200, 8)
     y = Y[:, 0] - 3.0
-    free = solve_ridge(X, y, 0.1)
+    free = solve_ridge(X, y, 0.1, tol=1e-12)
     radius = 0.6 * np.linalg.norm(free.coef)
-    bound = solve_ridge(X, y, 0.1, radius=radius)
+    bound = solve_ridge(X, y, 0.1, radius=radius, tol=1e-12)
     expected = minimize(
         lambda w: np.sum((X @ w - y) ** 2) + 0.1 * w @ w,
         np.zeros(8),
@@ -130,7 +149,7 @@ def test_the_ball_is_kept_to():
     )
     assert np.linalg.norm(bound.coef) == pytest.approx(radius, rel=1e-5)
     np.testing.assert_allclose(bound.coef, expected.x, atol=1e-4)
-    np.testing.assert_allclose(solve_ridge(X, y, 0.1, radius=10 * radius).coef, free.coef)
+    np.testing.assert_allclose(solve_ridge(X, y, 0.1, radius=10 * radius, tol=1e-12).coef, free.coef)
     model = SketchedRidge(0.1, radius=radius).fit(X, Y)
     assert (np.linalg.norm(model.coef_, axis=1) <= radius * (1 + 1e-12)).all()
 
@@ -141,8 +160,8 @@ def test_auto_takes_what_is_fastest():
     assert small.sketch_size_ == 0
     assert small.n_iter_ <= 2
     assert small.effective_dimension_ == pytest.approx(effective_dimension(X[:, :20] - X[:, :20].mean(axis=0), 1.0))
-    assert 0 < SketchedRidge(random_state=0).fit(X, Y).sketch_size_ < D / 2
-    isotropic = rng.standard_normal((3000, 600))
+    assert 0 < SketchedRidge(random_state=0).fit(*make(d=2 * D)).sketch_size_ < D
+    isotropic = rng.standard_normal((3000, 2 * D))
     assert SketchedRidge(random_state=0).fit(isotropic, Y).sketch_size_ == 0
     plain = SketchedRidge(random_state=0).fit(sparse.random_array((3000, 600), density=0.02, rng=rng, format="csr"), Y)
     assert plain.effective_dimension_ is None
@@ -182,7 +201,7 @@ def test_not_having_converged_is_said():
         ({"alpha": 0.0}, "alpha must be a positive finite number; got 0.0"),
         ({"alpha": -1.0}, "alpha must be a positive"),
         ({"solver": "fast"}, "method must be one of 'auto'"),
-        ({"sketch": "none"}, "sketch must be one of 'leverage', 'uniform'"),
+        ({"sketch": "none"}, "sketch must be one of 'auto', 'leverage'"),
         ({"radius": 0.0}, "radius must be a positive"),
         ({"tol": 0.0}, "tol must be a positive"),
         ({"max_iter": 0}, "max_iter must be a whole number"),
@@ -233,3 +252,26 @@ def test_cross_validation_is_scikit_learns():
     np.testing.assert_allclose(model.predict(few), Ridge(model.alpha_).fit(few, y).predict(few), atol=1e-5)
     with pytest.raises(ValueError, match="alphas must be a positive"):
         SketchedRidgeCV([1.0, 0.0]).fit(few, y)
+
+
+def test_cross_validation_goes_by_the_options():
+    """A ball that binds lowers the score of the smallest ridge in every fold; a solver that is unknown is refused."""
+    few, y = X[:300, :40], Y[:300, 0]
+    free = SketchedRidgeCV([1e-3, 1.0], solver="cholesky").fit(few, y)
+    bound = SketchedRidgeCV([1e-3, 1.0], solver="cholesky", radius=0.3 * np.linalg.norm(free.coef_)).fit(few, y)
+    assert (bound.cv_scores_[:, 0] < free.cv_scores_[:, 0]).all()
+    with pytest.raises(ValueError, match="method must be one of"):
+        SketchedRidgeCV(solver="fast").fit(few, y)
+    with pytest.warns(ConvergenceWarning), pytest.raises(AssertionError):
+        np.testing.assert_allclose(
+            SketchedRidgeCV([1e-3, 1.0], solver="cg", max_iter=1).fit(few, y).cv_scores_, free.cv_scores_, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("method", ["auto", "sketch", "cholesky", "cg"])
+def test_a_path_by_each_method(method):
+    ridges = [0.1, 10.0]
+    for solution, ridge in zip(solve_ridge_path(X, Y, ridges, method=method, random_state=0), ridges, strict=True):
+        expected = solve_ridge(X, Y, ridge, method="cholesky").coef
+        np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-2)
+        assert (solution.sketch_size > 0) == (method == "sketch")

@@ -18,8 +18,8 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
     Gives what scikit-learn's ``LogisticRegression`` gives with ``C = 1/alpha``: one weight vector for two classes,
-    one for each class (multinomial) for more. Newton steps by conjugate gradients, which a sketch of the rows
-    preconditions as soon as the data turn out to be ill-conditioned.
+    one for each class (multinomial) for more. Some steps of L-BFGS, as there; then Newton steps by conjugate gradients,
+    which a sketch of the rows preconditions as soon as the data turn out to be ill-conditioned.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
     tol : float
         How far the objective may be above its minimum, relative to it.
     max_iter : int
-        Newton steps at most.
+        Steps at most, half of them by L-BFGS.
     random_state : int, RandomState or None
         For the sketch.
 
@@ -43,7 +43,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
     coef_, intercept_ : arrays of shape (1, n_features) and (1,) for two classes, else with one row a class
     classes_ : array
     n_iter_ : int
-        Newton steps.
+        Steps of L-BFGS and of Newton's method.
     sketch_size_ : int
         Rows of the sketch; 0 if none was needed.
     effective_dimension_ : float or None
@@ -64,8 +64,8 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         fit_intercept=True,
         solver="auto",
         radius=None,
-        tol=1e-8,
-        max_iter=100,
+        tol=1e-6,
+        max_iter=200,
         random_state=None,
     ):
         self.alpha = alpha

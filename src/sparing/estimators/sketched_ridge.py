@@ -1,5 +1,6 @@
 """Ridge regression whose cost follows the effective dimension of the data."""
 
+from typing import Any
 from warnings import warn
 
 import numpy as np
@@ -30,8 +31,9 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Whether to fit an intercept, on which there is no penalty. X is centred without a copy, sparse or not.
     solver : {"auto", "sketch", "cholesky", "cg"}
         See :func:`sparing.solvers.solve_ridge`.
-    sketch : {"leverage", "uniform"}
-        How rows of the sketch are drawn.
+    sketch : {"auto", "leverage", "uniform", "srht"}
+        What the sketch is made of: rows drawn by leverage, rows drawn alike, or random combinations of all rows; "auto"
+        takes the last for dense rows of which few carry a lot, else the first.
     radius : float, optional
         The constraint :math:`\|w\| \le B`.
     tol : float
@@ -49,8 +51,8 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     sketch_size_ : int
         Rows of the sketch; 0 if none was needed.
     effective_dimension_ : float or None
-        An estimate of :math:`d_\alpha` within some 10 % where a sketch was made, exact with a Cholesky factor; None
-        if plain steps did.
+        An estimate of :math:`d_\alpha`: some 5 % too high where a sketch was made (15 % at most in the tests), within
+        some per cent with a Cholesky factor, exact up to 256 columns; None if plain steps did.
 
     Examples
     --------
@@ -68,9 +70,9 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         *,
         fit_intercept=True,
         solver="auto",
-        sketch="leverage",
+        sketch="auto",
         radius=None,
-        tol=1e-10,
+        tol=1e-8,
         max_iter=1000,
         random_state=None,
     ):
@@ -85,16 +87,22 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows of X and one or several targets each."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
-        )
+        X, y = self._validated(X, y)
+        return self._fit(X, y, sample_weight, checks.positive("alpha", self.alpha))
+
+    def _validated(self, X, y):
+        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+
+    def _fit(self, X, y, sample_weight, alpha: float):
         rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
-        self._publish(self._solve(rows, targets, self.alpha))
+        self._publish(solve_ridge(rows, targets, alpha, **self._options()))
         return self
 
-    def _solve(self, rows: Rows, targets: np.ndarray, alpha: float) -> Solution:
+    def _options(self) -> dict[str, Any]:
+        """What the solver is told."""
         options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
-        return solve_ridge(rows, targets, checks.positive("alpha", alpha), method=self.solver, **options)
+        return {"method": self.solver, **options}
 
     def _publish(self, solution: Solution) -> None:
         """The model, and how it was found."""

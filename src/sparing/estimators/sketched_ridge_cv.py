@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from sparing import checks
 from sparing.estimators.sketched_ridge import SketchedRidge, weighted_rows
@@ -13,13 +13,13 @@ from sparing.solvers import solve_ridge_path
 class SketchedRidgeCV(SketchedRidge):
     r""":class:`SketchedRidge` with the best of several ridges by the cross-validated :math:`R^2`.
 
-    In each fold the whole path of ridges shares one sketch, made for the smallest of them.
+    In each fold the whole path of ridges shares one sketch, made for the smallest of them, but with a ``radius``.
 
     Parameters
     ----------
     alphas : array of ridges, above zero
     fit_intercept, solver, sketch, radius, tol, max_iter, random_state
-        As for :class:`SketchedRidge`, whose fit on all rows ends the search. Folds are not bound by ``radius``.
+        As for :class:`SketchedRidge`, in every fold and in the fit on all rows that ends the search.
     cv : int, splitter or None
         As everywhere in scikit-learn; None is five folds.
 
@@ -49,28 +49,23 @@ class SketchedRidgeCV(SketchedRidge):
         *,
         fit_intercept=True,
         solver="auto",
-        sketch="leverage",
+        sketch="auto",
         radius=None,
-        tol=1e-10,
+        tol=1e-8,
         max_iter=1000,
         cv=None,
         random_state=None,
     ):
+        super().__init__(
+            fit_intercept=fit_intercept, solver=solver, sketch=sketch, radius=radius, tol=tol, max_iter=max_iter,
+            random_state=random_state,
+        )  # fmt: skip
         self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.sketch = sketch
-        self.radius = radius
-        self.tol = tol
-        self.max_iter = max_iter
         self.cv = cv
-        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
         """Choose a ridge, and fit to rows of X and one or several targets each."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
-        )
+        X, y = self._validated(X, y)
         ridges = [checks.positive("alphas", alpha) for alpha in np.ravel(self.alphas).tolist()]
         if not ridges:
             raise ValueError("alphas is empty; pass at least one ridge to choose from.")
@@ -79,17 +74,14 @@ class SketchedRidgeCV(SketchedRidge):
         self.cv_scores_ = np.array([self._scores(X, y, weights, ridges, *fold) for fold in folds])
         means = self.cv_scores_.mean(axis=0)
         self.alpha_, self.best_score_ = ridges[int(np.argmax(means))], float(means.max())
-        rows, targets, self._centre = weighted_rows(X, y, weights, self.fit_intercept)
-        self._publish(self._solve(rows, targets, self.alpha_))
-        return self
+        return self._fit(X, y, weights, self.alpha_)
 
     def _scores(self, X, y, weights, ridges, train, test) -> list[float]:
         """R^2 of each ridge on the rows left out."""
         parts = [None if weights is None else weights[part] for part in (train, test)]
         rows, targets, (means, target_means) = weighted_rows(X[train], y[train], parts[0], self.fit_intercept)
-        options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
         scores = []
-        for solution in solve_ridge_path(rows, targets, ridges, **options):
+        for solution in solve_ridge_path(rows, targets, ridges, **self._options()):
             offset = target_means - (means @ solution.coef if means is not None else 0.0)
             scores.append(r2_score(y[test], X[test] @ solution.coef + offset, sample_weight=parts[1]))
         return scores

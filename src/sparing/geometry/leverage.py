@@ -82,7 +82,7 @@ def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
     (1.66..., 1.66...)
     """
     ridge = checks.positive("ridge", ridge)
-    exact, approximate = Rows(A), Rows(sketch)
+    exact, approximate = Rows.of(A), Rows.of(sketch)
     if exact.shape[1] != approximate.shape[1]:
         raise ValueError(
             f"the sketch has {approximate.shape[1]} columns for a matrix of {exact.shape[1]}; pass rows of A, rescaled."
@@ -141,7 +141,7 @@ def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_d
 
 def rows_of(A, gram: bool) -> Rows | Gram:
     """The matrix, or the kernel matrix, that a caller passed."""
-    rows = Rows(A)
+    rows = Rows.of(A)
     if not gram:
         return rows
     K = rows.X

@@ -3,6 +3,6 @@
 from sparing.solvers.kernel import solve_kernel_ridge
 from sparing.solvers.least_squares import solve_ridge, solve_ridge_path
 from sparing.solvers.newton import solve_smooth
-from sparing.solvers.proximal import proximal_point
+from sparing.solvers.proximal import proximal_point, proximal_smooth
 
-__all__ = ["proximal_point", "solve_kernel_ridge", "solve_ridge", "solve_ridge_path", "solve_smooth"]
+__all__ = ["proximal_point", "proximal_smooth", "solve_kernel_ridge", "solve_ridge", "solve_ridge_path", "solve_smooth"]

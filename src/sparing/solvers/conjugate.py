@@ -31,7 +31,7 @@ def conjugate_gradients(
     The energy :math:`r^T P^{-1} r` of a residual is the error :math:`(x - x^*)^T H (x - x^*)` up to the factors
     between P and H: if :math:`P \preceq H`, it is no less. That error is twice the excess of the quadratic that
     x minimises, so it is what ``enough(energy, x)`` is asked to judge, one answer a column. A product with H
-    serves all columns; columns that are done, or that rounding errors keep from moving, rest.
+    serves all columns that still move: those that are done, or that rounding errors keep from moving, rest.
 
     >>> H = np.diag([1.0, 10.0, 100.0])
     >>> descent = conjugate_gradients(
@@ -43,24 +43,25 @@ def conjugate_gradients(
     point = np.zeros_like(target) if start is None else start.copy()
     image = np.zeros_like(target) if start is None else apply(point)
     residual = target - image
-    preconditioned = inverse(residual)
-    direction = preconditioned
-    energy = _columnwise(residual, preconditioned)
+    direction = inverse(residual).copy()
+    energy = _columnwise(residual, direction)
+    moving = np.ones(len(energy), dtype=bool)
     for iteration in range(max_iter):
-        moving = ~enough(energy, point) & (energy > 0)
+        moving &= ~enough(energy, point) & (energy > 0)
         if not moving.any():
             return Descent(point, image, iteration, energy)
-        product = apply(direction)
-        curvature = _columnwise(direction, product)
-        moving &= curvature > 0
-        step = np.divide(energy, curvature, out=np.zeros_like(energy), where=moving)
-        point += step * direction
-        image += step * product
-        residual = residual - step * product
-        preconditioned = inverse(residual)
-        previous, energy = energy, _columnwise(residual, preconditioned)
-        growth = np.divide(energy, previous, out=np.zeros_like(energy), where=moving)
-        direction = preconditioned + growth * direction
+        columns = slice(None) if moving.all() else moving  # a view where it can be one
+        along, left = direction[:, columns], energy[columns].copy()
+        product = apply(along)
+        curvature = _columnwise(along, product)
+        step = np.divide(left, curvature, out=np.zeros_like(left), where=curvature > 0)
+        point[:, columns] += step * along
+        image[:, columns] += step * product
+        residual[:, columns] -= step * product
+        preconditioned = inverse(residual[:, columns])
+        energy[columns] = _columnwise(residual[:, columns], preconditioned)
+        direction[:, columns] = preconditioned + energy[columns] / left * along
+        moving[columns] = curvature > 0  # where rounding errors have the last word
     return Descent(point, image, max_iter, energy)
 
 

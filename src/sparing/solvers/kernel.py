@@ -7,6 +7,7 @@ The weights of examples solve :math:`(K + \lambda I) \alpha = y`. With landmarks
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +18,13 @@ from sparing.geometry.gram import Gram
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 from sparing.solvers.conjugate import conjugate_gradients
-from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.least_squares import SMALL, LeastSquares, Preconditioner
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
 OVERSAMPLING = 0.25  # landmarks over d log d
 FEWEST, SHARE = 1000, 15  # landmarks to precondition with are at most so many, or one in so many examples
-SMALL = 1000  # up to so many examples a Cholesky factor costs less than anything else
+DEVIATION, MOST_PROBES = 0.03, 16  # of the estimate of the effective dimension, and vectors it takes at most
 
 Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
 
@@ -105,27 +106,34 @@ def solve_kernel_ridge(
     n = gram.shape[0]
     if checks.one_of("method", method, METHODS) == "auto":
         method = "cholesky" if n <= SMALL else "sketch"
-    targets = checks.targets(y, n)
-    made = _preconditioner(gram, ridge, method, np.random.default_rng(checks.seed(random_state)))
+    targets, rng = checks.targets(y, n), np.random.default_rng(checks.seed(random_state))
+    made = _preconditioner(gram, ridge, method, rng)
+    probes = _probes(gram, ridge, made, rng)
 
     def allowed(W: np.ndarray) -> np.ndarray:
-        return tol * np.abs(np.einsum("ij,ij->j", W, targets))
+        objective = tol * np.abs(np.einsum("ij,ij->j", W[:, : -probes.shape[1] or None], targets))
+        return np.append(objective, np.full(probes.shape[1], DEVIATION * (made.effective_dimension or 0.0) / ridge))
 
     descent = conjugate_gradients(
         lambda V: gram @ V + ridge * V,
-        targets,
+        np.hstack([targets, probes]),
         made.inverse,
         enough=lambda energy, W: energy <= allowed(W),
         max_iter=max_iter,
     )
-    scale = np.maximum(allowed(descent.point), np.finfo(float).tiny)
+    wanted = slice(targets.shape[1])
+    scale = np.maximum(allowed(descent.point)[wanted], np.finfo(float).tiny)
+    dimension = made.effective_dimension
+    if probes.size:
+        missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
+        dimension += ridge * float(np.sum(probes * missing)) / probes.shape[1]
     solution = Solution(
-        descent.point,
+        descent.point[:, wanted],
         descent.iterations,
-        float(np.max(tol * descent.energy / scale)),
-        bool(np.all(descent.energy <= scale)),
+        float(np.max(tol * descent.energy[wanted] / scale)),
+        bool(np.all(descent.energy[wanted] <= scale)),
         made.size,
-        made.effective_dimension,
+        dimension,
     )
     return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
 
@@ -152,21 +160,34 @@ def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditione
     if method == "cg":
         return Preconditioner(lambda V: V / ridge)
     if method == "cholesky":
-        return _whole(gram, ridge)
+        return _whole(gram, ridge, rng)
     # Factors cost n m^2, a step n^2: beyond some landmarks, more steps are cheaper.
     most = max(FEWEST, gram.shape[0] // SHARE)
     made = draw_landmarks(gram, ridge, rng, oversampling=OVERSAMPLING, most=most)
     inverse = RidgeInverse(Rows(made.factors), ridge)
-    # K lies between the landmarks' part of it and that plus the trace of the rest: so does its dimension.
-    low = inverse.within.effective_dimension
-    high = low + max(0.0, gram.squared_norms().sum() - np.square(made.factors).sum()) / ridge
-    return Preconditioner(inverse, len(made.indices), float(np.sqrt(low * high)))
+    return Preconditioner(inverse, len(made.indices), inverse.within.effective_dimension)
 
 
-def _whole(gram: Gram, ridge: float) -> Preconditioner:
+def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
+    r"""Random signs z to be solved for beside the targets, for what the landmarks miss of the effective dimension.
+
+    With :math:`P = \tilde K + \lambda I` that is :math:`\lambda\, \mathrm{tr}(P^{-1} - (K + \lambda I)^{-1})`, the
+    mean of :math:`\lambda z^T (P^{-1} z - (K + \lambda I)^{-1} z)`. It is at most the trace of
+    :math:`(K - \tilde K)/\lambda`, and its variance at most twice itself: that says how many z are needed.
+    """
+    if not isinstance(made.inverse, RidgeInverse) or not made.effective_dimension:
+        return np.empty((gram.shape[0], 0))
+    missed = max(0.0, gram.squared_norms().sum() - np.square(made.inverse.rows.X).sum()) / ridge
+    wanted = ceil(2 * missed / (DEVIATION * made.effective_dimension) ** 2)
+    return rng.choice((-1.0, 1.0), (gram.shape[0], min(wanted, MOST_PROBES)))
+
+
+def _whole(gram: Gram, ridge: float, rng) -> Preconditioner:
     """A Cholesky factor, raised above rounding errors where K is singular; conjugate gradients refine it."""
     products = gram.products()
-    if not np.allclose(products, products.T):
+    probe = rng.standard_normal(len(products))
+    image = products @ probe  # to compare all entries takes as long as the factor
+    if np.abs(image - probe @ products).max() > 1e-6 * np.abs(image).max():
         raise ValueError("the kernel matrix is not symmetric; pass a kernel with k(x, z) = k(z, x).")
     inverse = ShiftedInverse(products, ridge)
     return Preconditioner(inverse, effective_dimension=inverse.effective_dimension)

@@ -15,22 +15,30 @@ import numpy as np
 from sparing import checks
 from sparing.geometry.leverage import draw, draw_by_leverage
 from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.sketches import srht
 from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import Operator, conjugate_gradients
 from sparing.types import Solution
 
 OVERSAMPLING = 0.5  # rows of a sketch over d log d: more of them cost more than the steps that they save
 METHODS = ("auto", "sketch", "cholesky", "cg")
-SMALL = 512  # up to so many rows or columns a Cholesky factor costs less than asking whether something else would
+SKETCHES = ("auto", "leverage", "uniform", "srht")
+UNEVEN = 1.3  # the mean square of scores over the square of their mean, from which on few rows carry a lot
+SMALL = 1000  # up to so many rows or columns a Cholesky factor costs less than asking whether something else would
+COLUMNS = 64  # that a Hadamard transform takes at a time
 PLAIN_STEPS = 50  # of conjugate gradients on a sparse matrix before a sketch is tried
 
 
 class Preconditioner(NamedTuple):
-    """An approximate inverse, the rows of the sketch it was made of, and the effective dimension if it is known."""
+    """An approximate inverse, the rows of the sketch it was made of, and the effective dimension if it is known.
+
+    ``system`` is the matrix of the problem, where making the inverse has left a faster one than passes over A.
+    """
 
     inverse: Operator
     size: int = 0
     effective_dimension: float | None = None
+    system: Operator | None = None
 
 
 def solve_ridge(
@@ -39,11 +47,11 @@ def solve_ridge(
     ridge,
     *,
     method: str = "auto",
-    sketch: str = "leverage",
+    sketch: str = "auto",
     sketch_ridge: float | None = None,
     radius: float | None = None,
     start: np.ndarray | None = None,
-    tol: float = 1e-10,
+    tol: float = 1e-8,
     max_iter: int = 1000,
     random_state=None,
 ) -> Solution:
@@ -59,8 +67,11 @@ def solve_ridge(
         "sketch" is conjugate gradients preconditioned by a sketch, "cg" without one. "auto" takes whichever is
         likely to be fastest: a Cholesky factor for small problems; the sketch where the effective dimension is
         small against both sides of A; for sparse problems plain steps first, a sketch if those do not do.
-    sketch : {"leverage", "uniform"}
-        How rows are drawn. Uniform draws save some passes, but need rows that are much alike.
+    sketch : {"auto", "leverage", "uniform", "srht"}
+        What a sketch is made of: rows drawn by leverage; as many drawn alike, which does where rows are much alike; or
+        as many random combinations of all rows (:func:`sparing.sketches.srht`), which take a Hadamard transform of
+        every column, but save steps where few rows carry a lot. "auto" is "srht" for dense rows of that kind, else
+        "leverage".
     sketch_ridge : float, optional
         A larger ridge to make the sketch for: it needs fewer rows, and the number of steps grows by up to
         :math:`\sqrt{\lambda'/\lambda}`.
@@ -82,9 +93,9 @@ def solve_ridge(
     >>> solution.converged, solution.iterations < 40, solution.coef[:2].round(3)
     (True, True, array([ 1.   , -0.999]))
     """
-    rows, ridge = A if isinstance(A, Rows) else Rows(A), checks.positive("ridge", ridge)
+    rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
     checks.one_of("method", method, METHODS)
-    checks.one_of("sketch", sketch, ("leverage", "uniform"))
+    checks.one_of("sketch", sketch, SKETCHES)
     sketch_ridge = ridge if sketch_ridge is None else checks.positive("sketch_ridge", sketch_ridge)
     if sketch_ridge < ridge:
         raise ValueError(f"sketch_ridge is {sketch_ridge}, below the ridge {ridge}; pass a larger one, or None.")
@@ -129,6 +140,15 @@ class LeastSquares:
             return self.descend(made, start)
         return self.descend(self.whole(), start)
 
+    def preconditioner(self, method: str, sketch: str, rng) -> Preconditioner:
+        """What a path of ridges shares: by ``method``, or what a sketch that is not too large or all rows give."""
+        smaller = min(self.rows.shape)
+        if method == "sketch" or (method == "auto" and smaller > SMALL):
+            made = self.sketched(sketch, self.ridge, rng, most=smaller // 2 if method == "auto" else None)
+            if made.size:
+                return made
+        return self.plain() if method == "cg" or (method == "auto" and self.rows.is_sparse) else self.whole()
+
     def plain(self) -> Preconditioner:
         """The ridge alone: its energy bounds the excess, as the Hessian is no less than the ridge."""
         return Preconditioner(lambda V: V / self.ridge)
@@ -136,25 +156,30 @@ class LeastSquares:
     def whole(self) -> Preconditioner:
         """All rows: conjugate gradients then are iterative refinement of a Cholesky solution."""
         inverse = RidgeInverse(self.rows, self.ridge)
-        return Preconditioner(inverse, effective_dimension=inverse.within.effective_dimension)
+        tall = self.rows.shape[0] >= self.rows.shape[1]
+        system = (lambda V: inverse.products @ V + self.ridge * V) if tall else None
+        return Preconditioner(inverse, 0, inverse.within.effective_dimension, system)
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
-        """Some rows by leverage, or as many drawn alike; of size 0 and plain if that takes more than ``most``."""
+        """Some rows by leverage, or as many of another kind; of size 0 and plain if that takes more than ``most``."""
         sample = draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)
         if most is not None and sample.wanted > most:
             return self.plain()
-        scores = sample.scores.sum()
+        scores, size = sample.scores, len(sample.indices)
         if sketch == "uniform":
-            sample = draw(np.ones(self.rows.shape[0]), len(sample.indices), rng)
-        inverse = RidgeInverse(self.rows.take(sample.indices, sample.factors), ridge)
+            sample = draw(np.ones(len(scores)), size, rng)
+        uneven = not self.rows.is_sparse and np.mean(scores**2) > UNEVEN * np.mean(scores) ** 2
+        mixed = sketch == "srht" or (sketch == "auto" and uneven)
+        rows = mix(self.rows, size, rng) if mixed else self.rows.take(sample.indices, sample.factors)
+        inverse = RidgeInverse(rows, ridge)
         # A sketch's own dimension is too low on average, the sum of the scores too high (Jensen both times).
-        dimension = float(np.sqrt(inverse.within.effective_dimension * scores))
+        dimension = float(np.sqrt(inverse.within.effective_dimension * scores.sum()))
         return Preconditioner(inverse, len(sample.indices), dimension)
 
     def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
         """Conjugate gradients until the excess is within the tolerance."""
         descent = conjugate_gradients(
-            lambda V: self.rows.transposed(self.rows @ V) + self.ridge * V,
+            made.system or (lambda V: self.rows.normal(V) + self.ridge * V),
             self.right,
             made.inverse,
             enough=lambda energy, W: energy <= self.allowed(W),
@@ -172,6 +197,16 @@ class LeastSquares:
         return self.tol * np.maximum(objective, np.finfo(W.dtype).eps * self.total)
 
 
+def mix(rows: Rows, size: int, rng) -> Rows:
+    """Random combinations of all rows by a subsampled Hadamard transform, some columns at a time."""
+    transform = srht(size, rows.shape[0], int(rng.integers(2**31)), scaled=True)
+    mixed = np.empty((size, rows.shape[1]), dtype=rows.dtype)
+    for start in range(0, rows.shape[1], COLUMNS):
+        part = slice(start, start + COLUMNS)
+        mixed[:, part] = np.transpose([transform @ column for column in rows.columns(part)])
+    return Rows(mixed)
+
+
 def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dimensions: int, options) -> Solution:
     """One target at a time: each has a ridge of its own at which it reaches the ball's surface."""
     found = []
@@ -186,12 +221,24 @@ def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dim
     )
 
 
-def solve_ridge_path(A, y, ridges, *, tol: float = 1e-10, max_iter: int = 1000, random_state=None) -> list[Solution]:
+def solve_ridge_path(
+    A,
+    y,
+    ridges,
+    *,
+    method: str = "auto",
+    sketch: str = "auto",
+    radius: float | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    random_state=None,
+) -> list[Solution]:
     r"""One solution for each of several ridges, from the same sketch.
 
     Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
     solved from the largest to the smallest, each from where the last one ended; the order of the answers is
-    that of ``ridges``. Small problems share their products of columns instead.
+    that of ``ridges``. Small problems share their products of columns instead. Keywords as for :func:`solve_ridge`;
+    with a ``radius`` every ridge is solved by itself.
 
     Examples
     --------
@@ -199,15 +246,15 @@ def solve_ridge_path(A, y, ridges, *, tol: float = 1e-10, max_iter: int = 1000, 
     [0.5, 0.25]
     """
     ridges = [checks.positive("ridges", ridge) for ridge in ridges]
-    rows = A if isinstance(A, Rows) else Rows(A)
+    rows = Rows.of(A)
+    if radius is not None:
+        options = {"method": method, "sketch": sketch, "tol": tol, "max_iter": max_iter, "random_state": random_state}
+        return [solve_ridge(rows, y, ridge, radius=radius, **options) for ridge in ridges]
     targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
+    checks.one_of("sketch", sketch, SKETCHES)
+    smallest = LeastSquares(rows, targets, min(ridges), checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    problem = LeastSquares(rows, targets, min(ridges), tol, max_iter)
-    made = problem.plain()
-    if min(rows.shape) > SMALL:
-        made = problem.sketched("leverage", min(ridges), rng, most=min(rows.shape) // 2)
-    if not made.size and not rows.is_sparse:
-        made = problem.whole()
+    made = smallest.preconditioner(checks.one_of("method", method, METHODS), sketch, rng)
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)

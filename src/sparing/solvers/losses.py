@@ -3,7 +3,9 @@
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit
+
+from sparing.solvers.conjugate import Operator
 
 
 class SmoothLoss(Protocol):
@@ -15,8 +17,8 @@ class SmoothLoss(Protocol):
         """The gradient with respect to Z."""
         ...
 
-    def curve(self, Z: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """The Hessian with respect to Z, times U."""
+    def curve(self, Z: np.ndarray) -> Operator:
+        """The Hessian with respect to Z, as an operator on arrays of the shape of Z."""
         ...
 
     def curvature(self, Z: np.ndarray) -> np.ndarray:
@@ -35,13 +37,15 @@ class LogisticLoss:
         self.y, self.weights = y[:, None], weights[:, None]
 
     def value(self, Z):
-        return float(np.sum(self.weights * np.logaddexp(0.0, -self.y * Z)))
+        margins = self.y * Z  # np.logaddexp takes twice as long
+        return float(np.sum(self.weights * (np.log1p(np.exp(-np.abs(margins))) - np.minimum(margins, 0.0))))
 
     def slopes(self, Z):
         return -self.weights * self.y * expit(-self.y * Z)
 
-    def curve(self, Z, U):
-        return self.curvature(Z)[:, None] * U
+    def curve(self, Z):
+        curvature = self.curvature(Z)[:, None]
+        return lambda U: curvature * U
 
     def curvature(self, Z):
         chance = expit(Z)
@@ -56,16 +60,33 @@ class MultinomialLoss:
         self.indicators = np.eye(n_classes)[classes]
 
     def value(self, Z):
-        return float(-self.weights @ log_softmax(Z, axis=1)[np.arange(len(Z)), self.classes])
+        scores, total = self._exponentials(Z)[1:]
+        return float(-self.weights @ (scores[self.classes, np.arange(len(Z))] - np.log(total)))
 
     def slopes(self, Z):
-        return self.weights[:, None] * (softmax(Z, axis=1) - self.indicators)
+        return self.weights[:, None] * (self._chances(Z) - self.indicators)
 
-    def curve(self, Z, U):
-        chances = softmax(Z, axis=1)
-        weighted = chances * U
-        return self.weights[:, None] * (weighted - chances * weighted.sum(axis=1, keepdims=True))
+    def curve(self, Z):
+        chances, weights = self._chances(Z), self.weights[:, None]
+
+        def times(U):
+            weighted = chances * U
+            return weights * (weighted - chances * weighted.sum(axis=1, keepdims=True))
+
+        return times
 
     def curvature(self, Z):
-        chances = softmax(Z, axis=1)
+        chances = self._chances(Z)
         return self.weights * np.mean(chances * (1 - chances), axis=1)
+
+    def _chances(self, Z):
+        exponentials, _, total = self._exponentials(Z)
+        return (exponentials / total).T
+
+    def _exponentials(self, Z):
+        """Of scores less the largest of their example, those scores, and the sums; one column an example, as sums over
+        the long axis of an array are several times as fast as scipy's softmax over the short one."""
+        scores = np.ascontiguousarray(Z.T)
+        scores = scores - scores.max(axis=0)
+        exponentials = np.exp(scores)
+        return exponentials, scores, exponentials.sum(axis=0)

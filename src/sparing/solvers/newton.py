@@ -8,6 +8,7 @@ carry the curvature of the loss at the current point, so that even that ratio dr
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 from sparing import checks
 from sparing.geometry.leverage import Sample, draw_by_leverage
@@ -19,9 +20,10 @@ from sparing.solvers.losses import SmoothLoss
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
-PLAIN_STEPS = 30  # of conjugate gradients in one Newton step before a sketch is tried
+QUICK_STEPS, QUICK_STEPS_SPARSE = 60, 20  # of L-BFGS before the first Newton step
+PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
 MOST = 4000  # rows of a sketch that "auto" makes
-FORCING = 0.1  # of the energy of the gradient that one Newton step may leave at most
+FORCING = 0.3  # of the root of the gradient's energy that one Newton step may leave at most
 
 
 def solve_smooth(
@@ -34,8 +36,8 @@ def solve_smooth(
     method: str = "auto",
     radius: float | None = None,
     start: np.ndarray | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 100,
+    tol: float = 1e-6,
+    max_iter: int = 200,
     random_state=None,
 ) -> Solution:
     r"""Minimise :math:`\sum_i \phi_i(a_i W + b) + \tfrac\lambda2 \|W\|^2` for smooth convex losses :math:`\phi_i`.
@@ -52,8 +54,10 @@ def solve_smooth(
     fit_intercept : bool
         Whether there is a b, on which there is no penalty.
     method : {"auto", "sketch", "cholesky", "cg"}
-        How Newton steps are preconditioned: by a sketch, by all rows, or not. "auto" takes all rows of small
-        dense problems, else nothing until a step turns out to be hard, and from then on a sketch.
+        How Newton steps are preconditioned: by a sketch, by all rows, or not. "auto" begins with some steps of
+        L-BFGS, which is all that easy problems need, goes on with plain Newton steps, and once those turn
+        out to be hard, with preconditioned ones: by a sketch, or by all rows of dense problems that are small, or for
+        which the sketch would be too large.
     radius : float, optional
         The constraint :math:`\|W\| \le B`.
     start : array of shape (d + 1, n_outputs), optional
@@ -61,12 +65,13 @@ def solve_smooth(
     tol : float
         How far the objective may be above its minimum, relative to it.
     max_iter : int
-        Newton steps at most.
+        Steps at most, half of them by L-BFGS.
 
     Returns
     -------
     Solution
-        ``coef`` has shape (d + 1, n_outputs), the intercepts last; ``iterations`` are Newton steps.
+        ``coef`` has shape (d + 1, n_outputs), the intercepts last; ``iterations`` are Newton steps and, with
+        "auto", those of L-BFGS before them.
 
     Examples
     --------
@@ -76,7 +81,7 @@ def solve_smooth(
     >>> solution.converged, solution.coef.round(3).ravel()
     (True, array([0.88, 0.  ]))
     """
-    rows, ridge = A if isinstance(A, Rows) else Rows(A), checks.positive("ridge", ridge)
+    rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
     checks.one_of("method", method, METHODS)
     newton = Newton(rows, loss, ridge, fit_intercept, method, np.random.default_rng(checks.seed(random_state)))
     tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
@@ -94,25 +99,33 @@ def solve_smooth(
 
 
 class Newton:
-    """One problem, and the preconditioner that its steps have come to need."""
+    r"""One problem, and the preconditioner that its steps have come to need.
 
-    def __init__(self, rows: Rows, loss: SmoothLoss, ridge: float, fit_intercept: bool, method: str, rng):
+    The penalty is :math:`\tfrac\lambda2 \|W\|^2 + \tfrac\mu2 \|W - C\|^2`, with ``pull`` for :math:`\mu` and ``centre``
+    for C, which proximal steps move; ``total_ridge`` is :math:`\lambda + \mu`.
+    """
+
+    def __init__(self, rows: Rows, loss: SmoothLoss, ridge: float, fit_intercept: bool, method: str, rng, pull=0.0):
         self.rows, self.loss, self.ridge, self.fit_intercept, self.rng = rows, loss, ridge, fit_intercept, rng
-        small = method == "auto" and not rows.is_sparse and rows.shape[1] <= SMALL
-        self.method = "cholesky" if small else "cg" if method == "auto" else method
-        self.adaptive = method == "auto" and not small
+        self.pull, self.total_ridge = pull, ridge + pull
+        self.centre: np.ndarray = np.zeros(1)
+        self.adaptive, self.plain_steps = method == "auto", PLAIN_STEPS
+        self.method = "cg" if self.adaptive else method
         self.sample: Sample | None = None
         self.effective_dimension: float | None = None
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
         """Newton steps with backtracking until the decrement, twice the excess, is within the tolerance."""
-        W = W.astype(np.float64)
-        Z = self._scores(W)
+        W, n_steps = W.astype(np.float64), 0
+        if self.adaptive:
+            W, Z, gradient, n_steps = self._quick_steps(W, tol, max_iter // 2)
+        else:
+            Z = self._scores(W)
+            gradient = self._gradient(W, Z)
         value = self._value(W, Z)
-        residual, n_steps, first = np.inf, 0, 0.0
+        residual, first = np.inf, 0.0
         while n_steps < max_iter:
             n_steps += 1
-            gradient = self._pull(self.loss.slopes(Z)) + self._penalty(W)
             step, decrement = self._direction(Z, gradient, tol * value, first)
             first = first or decrement
             residual = 0.5 * decrement / max(value, np.finfo(float).tiny)
@@ -122,23 +135,44 @@ class Newton:
             W, Z, value, moved = self._search(W, Z, value, step, change, decrement)
             if not moved:
                 break
+            gradient = self._gradient(W, Z)
         size = 0 if self.sample is None else len(self.sample.indices)
         return Solution(W, n_steps, residual, residual <= tol, size, self.effective_dimension)
+
+    def _quick_steps(self, W, tol: float, max_iter: int):
+        """Where L-BFGS comes to, at two products with A a step, until the objective hardly falls.
+
+        Returns the weights, their scores, the gradient there and the number of steps.
+        """
+        unit = self.loss.value(np.zeros((self.rows.shape[0], W.shape[1])))
+        scores: dict[bytes, np.ndarray] = {}  # of the last point looked at: nearly always the one reached
+
+        def objective(w):
+            scores.clear()
+            trial = w.reshape(W.shape)
+            Z = scores[w.tobytes()] = self._scores(trial)
+            return self._value(trial, Z) / unit, self._gradient(trial, Z).ravel() / unit
+
+        most = QUICK_STEPS_SPARSE if self.rows.is_sparse else QUICK_STEPS
+        options = {"maxiter": min(most, max_iter), "ftol": tol, "gtol": 0.0}
+        found = minimize(objective, W.ravel(), jac=True, method="L-BFGS-B", options=options)
+        W, Z = found.x.reshape(W.shape), scores.get(found.x.tobytes())
+        return W, self._scores(W) if Z is None else Z, unit * found.jac.reshape(W.shape), int(found.nit)
 
     def slope(self, n_outputs: int) -> float:
         """The norm of the loss's gradient at zero weights and the best intercepts for them."""
         zero = Newton(Rows(np.zeros((self.rows.shape[0], 1))), self.loss, 1.0, self.fit_intercept, "cholesky", self.rng)
         intercepts = zero.run(np.zeros((2, n_outputs)), 1e-8, 100).coef[-1]
         Z = np.zeros((self.rows.shape[0], n_outputs)) + intercepts
-        return float(np.linalg.norm(self._pull(self.loss.slopes(Z))[:-1]))
+        return float(np.linalg.norm(self._transposed(self.loss.slopes(Z))[:-1]))
 
     def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float]:
         """The Newton step and its decrement; coarse as long as the gradient is large."""
-        shape = gradient.shape
+        shape, curve = gradient.shape, self.loss.curve(Z)
 
         def hessian(v):
             V = v.reshape(shape)
-            return (self._pull(self.loss.curve(Z, self._scores(V))) + self._penalty(V)).reshape(-1, 1)
+            return (self._transposed(curve(self._scores(V))) + self._weights_only(self.total_ridge * V)).reshape(-1, 1)
 
         def descend(start, limit):
             inverse = self._inverse(Z)
@@ -153,22 +187,28 @@ class Newton:
                 start=start,
             )
 
-        plain = self.adaptive and self.method == "cg"
-        descent = descend(None, PLAIN_STEPS if plain else 1000)
-        if plain and descent.iterations == PLAIN_STEPS:
-            self.adaptive = False  # one attempt: a sketch from now on, or plain steps if it would be too large
-            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
-            self.method = "cg" if self.sample is None else "sketch"
+        descent = descend(None, self.plain_steps if self.adaptive else 1000)
+        if self.adaptive and descent.iterations == self.plain_steps:
+            self._precondition(Z)
             descent = descend(descent.point, 1000)
+        elif not self.rows.is_sparse:  # whose preconditioners cost less: so many steps in all, not in each of them
+            self.plain_steps -= descent.iterations
         return descent.point.reshape(shape), float(-np.sum(gradient.ravel() * descent.point.ravel()))
+
+    def _precondition(self, Z) -> None:
+        """From now on by a sketch; if it would be too large by all rows, unless they are sparse: then not at all."""
+        self.adaptive = False
+        if self.rows.is_sparse or self.rows.shape[1] > SMALL:
+            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
+        self.method = "sketch" if self.sample is not None else "cg" if self.rows.is_sparse else "cholesky"
 
     def _inverse(self, Z) -> Operator:
         """An approximate inverse of the Hessian; weights and intercepts apart, which centred rows allow."""
         total = max(float(self.loss.curvature(Z).sum()), np.finfo(float).tiny)
         if self.method == "cg":
-            within: Operator = lambda V: V / self.ridge  # noqa: E731
+            within: Operator = lambda V: V / self.total_ridge  # noqa: E731
         else:
-            within = RidgeInverse(self._sketch(Z), self.ridge)
+            within = RidgeInverse(self._sketch(Z), self.total_ridge)
         return lambda V: np.concatenate([within(V[:-1]), V[-1:] / total])
 
     def _sketch(self, Z) -> Rows:
@@ -186,7 +226,7 @@ class Newton:
 
     def _draw(self, weighted: Rows, most: int | None) -> Sample:
         """Rows by their leverage, to be kept unless they ask for more than ``most``."""
-        sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
+        sample = draw_by_leverage(weighted, self.total_ridge, self.rng, oversampling=OVERSAMPLING, most=most)
         if most is None or sample.wanted <= most:
             self.sample, self.effective_dimension = sample, float(sample.scores.sum())
         return sample
@@ -205,15 +245,20 @@ class Newton:
     def _scores(self, W):
         return self.rows @ W[:-1] + W[-1]
 
-    def _pull(self, R):
+    def _transposed(self, R):
         """The transpose of ``_scores``."""
         intercepts = R.sum(axis=0, keepdims=True) if self.fit_intercept else np.zeros((1, R.shape[1]))
         return np.concatenate([self.rows.transposed(R), intercepts])
 
-    def _penalty(self, W):
-        penalty = self.ridge * W
-        penalty[-1] = 0.0
-        return penalty
+    def _weights_only(self, W):
+        """W, a new array, with zeros for intercepts: there is no penalty on those."""
+        W[-1] = 0.0
+        return W
+
+    def _gradient(self, W, Z) -> np.ndarray:
+        penalty = self.ridge * W + self.pull * (W - self.centre)
+        return self._transposed(self.loss.slopes(Z)) + self._weights_only(penalty)
 
     def _value(self, W, Z) -> float:
-        return self.loss.value(Z) + 0.5 * self.ridge * float(np.sum(W[:-1] ** 2))
+        away = self.pull * np.sum((W - self.centre)[:-1] ** 2) if self.pull else 0.0
+        return self.loss.value(Z) + 0.5 * float(self.ridge * np.sum(W[:-1] ** 2) + away)

@@ -1,5 +1,6 @@
 """The proximal point method: many easy problems at a larger ridge in place of one at the ridge asked for."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,13 +10,15 @@ from sparing.geometry.effective_dimension import best_ridge
 from sparing.geometry.rows import Rows
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares
+from sparing.solvers.losses import SmoothLoss
+from sparing.solvers.newton import Newton
 from sparing.types import Solution
 
 INNER = 0.01  # of the energy that a proximal step starts from it may leave
 
 
 def proximal_point(
-    A, y, ridge, *, larger: float | None = None, tol: float = 1e-10, max_iter: int = 10_000, random_state=None
+    A, y, ridge, *, larger: float | None = None, tol: float = 1e-8, max_iter: int = 10_000, random_state=None
 ) -> Solution:
     r"""Ridge regression by proximal steps at a larger ridge :math:`\lambda'` (Agarwal & Gonen, section 6).
 
@@ -43,13 +46,11 @@ def proximal_point(
     >>> solution.converged, solution.coef.round(4)
     (True, array([0.5]))
     """
-    rows, ridge = A if isinstance(A, Rows) else Rows(A), checks.positive("ridge", ridge)
-    larger = best_ridge(rows.X, ridge, random_state) if larger is None else checks.positive("larger", larger)
-    if larger < ridge:
-        raise ValueError(f"larger is {larger}, below the ridge {ridge}; pass a larger one, or None.")
+    rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
+    larger = _larger_ridge(rows, ridge, larger, random_state)
     targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
     problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
-    made = problem.sketched("leverage", larger, np.random.default_rng(checks.seed(random_state)))
+    made = problem.sketched("auto", larger, np.random.default_rng(checks.seed(random_state)))
     W, residual, steps, excess = np.zeros_like(problem.right), problem.right, 0, np.inf
     while steps < max_iter:
         energy = np.einsum("ij,ij->j", residual, made.inverse(residual))
@@ -58,7 +59,7 @@ def proximal_point(
         if excess <= problem.tol:
             break
         descent = conjugate_gradients(
-            lambda V: rows.transposed(rows @ V) + larger * V,
+            lambda V: rows.normal(V) + larger * V,
             residual,  # of the proximal problem at w_{t-1}, where it is that of the original one
             made.inverse,
             enough=partial(_fallen, energy),
@@ -69,6 +70,67 @@ def proximal_point(
         steps += descent.iterations
     coef = W[:, 0] if np.ndim(y) == 1 else W
     return Solution(coef, steps, excess, excess <= problem.tol, made.size, made.effective_dimension)
+
+
+def proximal_smooth(
+    A,
+    loss: SmoothLoss,
+    ridge,
+    *,
+    larger: float | None = None,
+    n_outputs: int = 1,
+    fit_intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    random_state=None,
+) -> Solution:
+    r"""The same for smooth losses: each step is one of :func:`~sparing.solvers.solve_smooth` at the larger ridge.
+
+    All of them share one sketch. A step from :math:`W_{t-1}` to :math:`W_t` leaves the gradient
+    :math:`(\lambda' - \lambda)(W_{t-1} - W_t)` of the objective asked for, whose square over :math:`2\lambda` bounds
+    how far it is above its minimum.
+
+    Parameters
+    ----------
+    A, loss, ridge, n_outputs, fit_intercept, tol, random_state
+        As for :func:`~sparing.solvers.solve_smooth`.
+    larger : float, optional
+        :math:`\lambda'`; by default :func:`~sparing.geometry.best_ridge` of the rows times the root of the loss's
+        curvature at zero.
+    max_iter : int
+        Newton steps at most, over all proximal steps.
+
+    Examples
+    --------
+    >>> from sparing.solvers.losses import LogisticLoss
+    >>> loss = LogisticLoss(np.array([1.0, 1.0, -1.0]), np.ones(3))
+    >>> solution = proximal_smooth([[1.0], [2.0], [-1.0]], loss, ridge=1.0, larger=3.0, tol=1e-9)
+    >>> solution.converged, solution.coef.round(3).ravel()
+    (True, array([0.88, 0.  ]))
+    """
+    rows, ridge, tol = Rows.of(A), checks.positive("ridge", ridge), checks.positive("tol", tol)
+    scale = np.sqrt(loss.curvature(np.zeros((rows.shape[0], n_outputs))))
+    curved = Rows(rows.X, scale=scale if rows.scale is None else scale * rows.scale, shift=rows.shift)
+    larger = _larger_ridge(curved, ridge, larger, random_state)
+    rng = np.random.default_rng(checks.seed(random_state))
+    newton = Newton(rows, loss, ridge, fit_intercept, "sketch", rng, pull=larger - ridge)
+    W: np.ndarray = np.zeros((rows.shape[1] + 1, n_outputs))
+    steps, excess = 0, np.inf
+    while excess > tol and steps < checks.whole("max_iter", max_iter):
+        newton.centre = W
+        solution = newton.run(W, tol * ridge / larger, max_iter - steps)
+        gradient = newton.pull * np.linalg.norm((solution.coef - W)[:-1])
+        W, steps = solution.coef, steps + solution.iterations
+        value = loss.value(rows @ W[:-1] + W[-1]) + 0.5 * ridge * np.sum(W[:-1] ** 2)
+        excess = float(gradient**2 / (2 * ridge * value) + solution.residual)
+    return replace(solution, iterations=steps, residual=excess, converged=excess <= tol)
+
+
+def _larger_ridge(rows: Rows, ridge: float, larger: float | None, random_state) -> float:
+    larger = best_ridge(rows, ridge, random_state) if larger is None else checks.positive("larger", larger)
+    if larger < ridge:
+        raise ValueError(f"larger is {larger}, below the ridge {ridge}; pass a larger one, or None.")
+    return larger
 
 
 def _fallen(start: np.ndarray, energy: np.ndarray, _) -> np.ndarray:
