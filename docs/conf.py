@@ -25,10 +25,12 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 nitpicky = True
+suppress_warnings = ["toc.empty_glob"]
 
 # MathJax from a package, as one file that draws its own glyphs: the site needs no network.
 mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
 mathjax_path = "tex-svg.js"
+mathjax3_config = {"svg": {"scale": 0.9}}
 
 html_theme = "furo"
 html_title = "sparing"
@@ -58,10 +60,12 @@ sphinx_gallery_conf = {
 
 
 def spread_of(name: str) -> str:
-    """A line on an algorithm's V, from the docstring of the function that computes it."""
+    """A line on an algorithm's V, from the docstrings of the functions that compute it."""
     row = ALGORITHMS[name]
-    says = " ".join(inspect.getdoc(row.spread).split())
-    return f"* **{name}** ({row.penalty}): " + re.sub(r":math:`(.+?)`", r"$\1$", says)
+    line = f"* **{name}** ({row.penalty}): {inspect.getdoc(row.spread)}"
+    if row.foreseen:
+        line += f" Foreseen before phase one: {inspect.getdoc(row.foreseen)}"
+    return re.sub(r":math:`(.+?)`", r"$\1$", " ".join(line.split()))
 
 
 myst_substitutions = {"spreads": "\n".join(map(spread_of, ALGORITHMS))}
@@ -81,8 +85,9 @@ def find_short_names(app, doctree):
 
 
 def stay_on_the_site(app, docname, source):
-    """The benchmarks' README is a page of the site; on a code host it is beside its scripts."""
-    source[0] = source[0].replace("](../benchmarks/README.md)", "](benchmarks.md)")
+    """Links that lead to a file on a code host lead to its page here."""
+    inside = source[0].replace("](../benchmarks/README.md)", "](benchmarks.md)")
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](gallery/\1.rst)", inside)
 
 
 def setup(app):

@@ -51,7 +51,7 @@ def treat(learner):
         learner.tell(query, hidden[patient, query.attributes], risk[patient])
         if patient % 100 == 99:
             curve.append((ledger.cells, explained(learner)))
-    print(f"{type(learner).__name__}: {ledger.cells:,} of {hidden.size:,} values explain {curve[-1][1]:.0%} of the risk")
+    print(f"{type(learner).__name__}: {ledger.cells:,} of {hidden.size:,} values explain {curve[-1][1]:.0%}")
     return np.array(curve)
 
 

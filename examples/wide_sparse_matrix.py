@@ -31,7 +31,7 @@ y = np.where(score > np.median(score), "yes", "no")
 # %%
 # What the second moments promise
 # -------------------------------
-# The improvement ratio compares the variance of looks that follow the moments with that of looks anywhere: 1 is no gain.
+# The improvement ratio compares the variance of looks that follow the moments with that of looks anywhere: 1 is none.
 moments = second_moments(X[:TRAIN])
 print(f"improvement ratio {improvement_ratio(moments):.2f}")
 
