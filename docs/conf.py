@@ -25,7 +25,6 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]
 
 # MathJax from a package, as one file that draws its own glyphs: the site needs no network.
 mathjax = importlib.util.find_spec("sphinx-mathjax-offline")
@@ -51,8 +50,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "run_stale_examples": True,  # an example may stay as it is while the library changes
-    "abort_on_example_error": True,
-    "remove_config_comments": True,
     "show_signature": False,
     "write_computation_times": False,
     "download_all_examples": False,

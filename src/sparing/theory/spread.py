@@ -78,7 +78,7 @@ def _foreseen_ridge(s: Setting) -> float:
 
 
 def _foreseen_lasso(s: Setting) -> float:
-    r""":math:`(16L + 88d\epsilon/3)/k + 1`, :math:`\epsilon` at most 1: never above :math:`61^2 d/(80k)` (Theorem 4.7)."""
+    r""":math:`(16L + 88d\epsilon/3)/k + 1`, :math:`\epsilon` at most 1: at most :math:`61^2 d/(80k)` (Theorem 4.7)."""
     return (16 * total_of(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
