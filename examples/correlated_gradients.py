@@ -17,7 +17,7 @@ import numpy as np
 from sparing.optim import adagrad, comp_adagrad, full_adagrad
 from sparing.plotting import BLACK, BLUE, ORANGE, PURPLE
 
-GAMES, ROUNDS, ATTRIBUTES = 5, 600, 64
+GAMES, ROUNDS, ATTRIBUTES = 5, 400, 64
 rng = np.random.default_rng(0)
 
 
@@ -73,7 +73,8 @@ for name, (_, colour) in OPTIMIZERS.items():
     axes.fill_between(rounds, mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
     print(f"{name:20s} {mean[-1]:.3f} ± {error[-1]:.3f}")
 axes.set(xscale="log", xlim=(30, ROUNDS), xlabel="rounds (log scale)", ylabel="mean loss so far", ylim=(0.3, 0.75))
-axes.set_xticks([30, 100, 300, 600], ["30", "100", "300", "600"], minor=False)
+axes.set_xticks([30, 100, 200, 400], ["30", "100", "200", "400"])
+axes.minorticks_off()
 axes.grid(alpha=0.25)
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, loc="lower left")

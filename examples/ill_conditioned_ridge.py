@@ -10,7 +10,7 @@ steps that it preconditions no longer feel how far apart they are.
 # %%
 # Forty directions, near or far apart
 # -----------------------------------
-# 2,000 rows and 300 columns. Forty eigenvalues lie above the ridge of 1, the largest of them at the condition number;
+# 1,500 rows and 250 columns. Forty eigenvalues lie above the ridge of 1, the largest of them at the condition number;
 # the others are far below it. So the effective dimension is always about 40.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,7 +19,7 @@ from sparing import SketchedRidge
 from sparing.geometry import effective_dimension
 from sparing.plotting import BLACK, PURPLE
 
-ROWS, COLUMNS, ABOVE = 2_000, 300, 40
+ROWS, COLUMNS, ABOVE = 1_500, 250, 40
 rng = np.random.default_rng(0)
 left, right = (np.linalg.qr(rng.standard_normal((size, COLUMNS)))[0] for size in (ROWS, COLUMNS))
 

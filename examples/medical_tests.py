@@ -89,7 +89,7 @@ for column, label, colour, marker in (
     spread = [middle - low, high - middle]
     curves.errorbar(dollars, middle, yerr=spread, label=label, color=colour, marker=marker, markersize=8, capsize=3)
 curves.set(xscale="log", xlabel="dollars spent (log scale)", ylabel="R² on new patients", ylim=(-0.4, 0.6))
-curves.set_xticks(dollars, [f"${spent:,.0f}" for spent in dollars], minor=False)
+curves.set_xticks(dollars, [f"${spent:,.0f}" for spent in dollars])
 curves.minorticks_off()
 curves.legend(frameon=False, loc="lower right")
 
