@@ -68,7 +68,7 @@ def main(arguments):
     elif command == "docs":
         install("docs")
         find_data()
-        run("sphinx-build", "-W", "docs", "docs/_build/html", *rest)
+        run("sphinx-build", "-W", "-E", "-a", "docs", "docs/_build/html")  # anew, whatever is there
     elif command in ("demo", "run"):
         install("plot,table")
         run("sparing", *(["demo"] if command == "demo" else []), *rest, folder=None)  # where the caller's files are
