@@ -1,7 +1,8 @@
-"""Set up sparing in a virtual environment of its own and run it: `demo`, `test`, or any command after `run`.
+"""Set up sparing in a virtual environment of its own and run it: `demo`, `test`, `docs`, or any command after `run`.
 
 python3 start.py demo     the demonstration on embedded data
-python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests
+python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests, documentation
+python3 start.py docs     the documentation site, in docs/_build/html
 python3 start.py run compare my.csv --target price --budget 5
 """
 
@@ -37,14 +38,18 @@ def install(extras):
     stamp.touch()
 
 
-def test(arguments):
-    """Everything CI proves. The data folder beside the project is used where there is one."""
+def find_data():
+    """Use the data folder beside the project where there is one."""
     data = ROOT.parent / "shared" / "data"
     if data.is_dir():
         os.environ.setdefault("SPARING_DATA", str(data))
-    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
     if not os.environ.get("SPARING_DATA"):
-        print("SPARING_DATA is not set: the tests on MNIST, Covertype, RCV1 and the medical sets are skipped")
+        print("SPARING_DATA is not set: what needs MNIST, Covertype, RCV1 or the medical sets is skipped")
+
+
+def test(arguments):
+    """Everything CI proves."""
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
     if not arguments:
         for check in CHECKS:
             print("$", *check, flush=True)
@@ -58,7 +63,12 @@ def main(arguments):
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "test":
         install("test,torch")
+        find_data()
         test(rest)
+    elif command == "docs":
+        install("docs")
+        find_data()
+        run("sphinx-build", "-W", "-E", "-a", "docs", "docs/_build/html")  # anew, whatever is there
     elif command in ("demo", "run"):
         install("plot,table")
         run("sparing", *(["demo"] if command == "demo" else []), *rest, folder=None)  # where the caller's files are

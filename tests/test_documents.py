@@ -1,10 +1,15 @@
-"""What the documents show runs as it stands there."""
+"""What the documents show runs as it stands there, and the site that is made of them is whole."""
 
 import re
-import runpy
+import subprocess
+import sys
+import zlib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import sparing
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -21,13 +26,32 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
     exec(compile(block, "document", "exec"), {"__name__": "document"})
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
-def test_examples_run(example, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(example), run_name="__main__")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def public_names():
+    """Every name in an ``__all__``, or defined in a public module that has none; estimators under their short names."""
+    for room in sparing.__all__:
+        if isinstance(getattr(sparing, room), type):
+            yield f"sparing.{room}"
+        elif room != "estimators":
+            module = import_module(f"sparing.{room}")
+            own = (name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__)
+            yield from (f"sparing.{room}.{name}" for name in getattr(module, "__all__", own) if name[0] != "_")
+
+
+def test_the_site_builds_runs_its_examples_and_stands_alone(tmp_path):
+    """Any warning is an error: a broken reference, a page in no table of contents, an example that fails."""
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-d", tmp_path / "cache", ROOT / "docs", tmp_path / "site"]
+    build = subprocess.run(command, capture_output=True, text=True)
+    assert build.returncode == 0, build.stderr
+    *_, inventory = (tmp_path / "site" / "objects.inv").read_bytes().split(b"\n", 4)
+    described = {line.split()[0] for line in zlib.decompress(inventory).decode().splitlines()}
+    assert not set(public_names()) - described
+    pages = {path.name: path.read_text(encoding="utf8") for path in (tmp_path / "site").rglob("*.html")}
+    assert {path.with_suffix(".html").name for path in (ROOT / "examples").glob("*.py")} <= pages.keys()
+    loads_from_elsewhere = re.compile(r"""<(?:script|link|img)[^>]+(?:src|href)=["'](?:https?:)?//""")
+    assert not [name for name, text in pages.items() if loads_from_elsewhere.search(text)]

@@ -87,8 +87,18 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. The sum of :math:`a_i` over numbers of looks
     is smallest, at price :math:`c_i` a look, for numbers of looks in proportion to :math:`\sqrt{a_i / c_i}`. What was
     seen often already is asked for less: the ``looks`` so far, and as many again, are to come out at those proportions,
-    and so are the pairs, which are seen together as often as the product of both. A ``floor`` of all looks goes to all
-    alike.
+    and so are the pairs, which are seen together as often as the product of both.
+
+    Parameters
+    ----------
+    variances : array of shape (n_attributes,)
+        :math:`s_i^2`.
+    weights : array of shape (n_attributes,) or (n_outputs, n_attributes), optional
+        :math:`w_i`; without them spread alone counts.
+    prices, looks : array of shape (n_attributes,), optional
+        :math:`c_i`, and how often each was looked at so far.
+    floor : float
+        Part of all looks that goes to all alike.
 
     Examples
     --------

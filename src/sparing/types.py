@@ -35,16 +35,26 @@ class Learner(Protocol):
 
     n_attributes: int
 
-    def ask(self) -> Query: ...
+    def ask(self) -> Query:
+        """What to look at of the next example."""
+        ...
 
-    def tell(self, query: Query, values, y) -> None: ...
+    def tell(self, query: Query, values, y) -> None:
+        """Learn from the values of ``query.attributes``, in that order; NaN for one that could not be had."""
+        ...
 
     @property
-    def coef(self) -> np.ndarray: ...
+    def coef(self) -> np.ndarray:
+        """The weights, for attributes as they are."""
+        ...
 
-    def run(self, X, y): ...
+    def run(self, X, y):
+        """Ask and tell over all rows."""
+        ...
 
-    def state(self) -> dict: ...
+    def state(self) -> dict:
+        """Everything the learner knows, as arrays."""
+        ...
 
 
 class Source(Protocol):
@@ -53,7 +63,9 @@ class Source(Protocol):
     n_examples: int
     n_attributes: int
 
-    def read(self, example: int, attributes: np.ndarray) -> np.ndarray: ...
+    def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
+        """The values of these attributes of one example."""
+        ...
 
 
 class OverBudget(RuntimeError):

@@ -50,7 +50,7 @@ def compare(
     penalty : {"ridge", "lasso"}
         Which of the papers' line-ups runs if ``algorithms`` is not given.
     algorithms : list of str, optional
-        Names in :data:`ALGORITHMS`.
+        Names in :data:`sparing.compare.ALGORITHMS`.
     seeds : int
         Repetitions, each with a new order of the training data and new draws.
     points : int

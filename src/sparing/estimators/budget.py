@@ -29,7 +29,7 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         Online learners: B, for attributes divided by ``scale``. "auto" goes by ``alpha`` if that
         is given, else by the spread of targets and attributes in the pilot.
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
-        Online learners: see :class:`sparing.learners.OnlineLearner`; "auto" is "adaptive".
+        Online learners: see :class:`sparing.learners.online.OnlineLearner`; "auto" is "adaptive".
     second_moments : array of shape (n_features,), optional
         E[x_i^2] of the attributes as they are, for looks to follow from the first example on; with ``fit_intercept``
         about their means, which is their variance.

@@ -7,7 +7,10 @@ from sparing.learners.online import OnlineLearner
 
 @dataclass(kw_only=True, eq=False)
 class OnlineRidge(OnlineLearner):
-    r"""Online gradient descent that reads whole rows; excess risk at most :math:`4B^2/\sqrt m`."""
+    r"""Online gradient descent that reads whole rows; excess risk at most :math:`4B^2/\sqrt m`.
+
+    Options are those of :class:`OnlineLearner`, but for the budget.
+    """
 
     budget: int = field(default=0, init=False)
 
@@ -22,6 +25,9 @@ class OnlineRidge(OnlineLearner):
 
 
 class OnlineLasso(OnlineRidge):
-    r"""Exponentiated gradient that reads whole rows; excess risk at most :math:`4B^2\sqrt{5\log(2d)/m}`."""
+    r"""Exponentiated gradient that reads whole rows; excess risk at most :math:`4B^2\sqrt{5\log(2d)/m}`.
+
+    Options are those of :class:`OnlineLearner`, but for the budget.
+    """
 
     penalty = "lasso"

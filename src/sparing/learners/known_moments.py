@@ -14,7 +14,8 @@ class KnownMoments(OnlineLearner):
 
     ``second_moments`` holds one E[x_i^2] per attribute, as it is learnt from: less its mean if ``center``, divided by
     ``scale`` if that is given. An attribute of moment 0 is never looked at: right only if it is zero in every example.
-    Moments that are no more than estimates want a ``floor``, the part of the draws that stays uniform.
+    Moments that are no more than estimates want a ``floor``, the part of the draws that stays uniform. Other
+    options are those of :class:`OnlineLearner`.
     """
 
     second_moments: np.ndarray

@@ -10,7 +10,7 @@ from sparing.learners.two_phase import TwoPhase
 class AERR(OnlineLearner):
     r"""Looks uniform (Hazan & Koren 2012, Algorithm 1): :math:`q_i = 1/d`.
 
-    Expected excess risk at most :math:`4B^2\sqrt{2d/(km)}` (Theorem 3.1).
+    Expected excess risk at most :math:`4B^2\sqrt{2d/(km)}` (Theorem 3.1). Options are those of :class:`OnlineLearner`.
 
     Examples
     --------
@@ -26,6 +26,7 @@ class DDAERR(KnownMoments):
     r"""Looks by known second moments (Kukliansky & Shamir 2015): :math:`q_i \propto \sqrt{E[x_i^2]}`.
 
     Expected excess risk at most :math:`\frac{4B^2}{\sqrt m}\sqrt{\|E[x^2]\|_{1/2}/k + 1}` (Theorem 3.5).
+    Options are those of :class:`KnownMoments`.
     """
 
 
@@ -35,7 +36,7 @@ class TwoPhasedDDAERR(TwoPhase):
 
     Phase one looks uniformly and averages :math:`A_i` of :math:`x_i^2`; phase two draws
     :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`. With ``half_norm``, a bound on :math:`\|E[x^2]\|_{1/2}`, theory's
-    step is that of Theorem 3.6, without it that of Theorem 3.12.
+    step is that of Theorem 3.6, without it that of Theorem 3.12. Other options are those of :class:`TwoPhase`.
     """
 
     half_norm: float | None = None

@@ -14,6 +14,8 @@ from sparing.learners.online import OnlineLearner
 class TwoPhase(OnlineLearner):
     r"""Phase one looks uniformly and estimates E[x_i^2]; phase two draws by the estimates.
 
+    Other options are those of :class:`OnlineLearner`.
+
     Parameters
     ----------
     pilot : float or int

@@ -1,12 +1,13 @@
-"""The AdaGrad family as pairs of pure functions, ``(init, update)``.
+r"""The AdaGrad family as pairs of pure functions, ``(init, update)``.
 
 Every optimiser makes one step of composite mirror descent a round,
 
-    x_{t+1} = argmin_x  eta <g_t, x> + eta (l1 |x|_1 + l2/2 |x|^2) + 1/2 |x - x_t|^2_{A_t},
+.. math:: x_{t+1} = \arg\min_x\; \eta \langle g_t, x \rangle
+          + \eta \left( \ell_1 \|x\|_1 + \tfrac{\ell_2}{2} \|x\|_2^2 \right) + \tfrac12 \|x - x_t\|^2_{A_t},
 
-and they differ in the matrix A_t that they learn from the gradients: see each function. ``init(params)`` gives the
-state before the first round, ``update(gradient, state, params)`` gives ``(new_params, new_state)`` and changes none of
-its arguments; bad input is refused before anything is computed.
+and they differ in the matrix :math:`A_t` that they learn from the gradients: see each function. ``init(params)`` gives
+the state before the first round, ``update(gradient, state, params)`` gives ``(new_params, new_state)`` and changes none
+of its arguments; bad input is refused before anything is computed.
 
 >>> import numpy as np
 >>> from sparing.optim import comp_adagrad

@@ -34,29 +34,29 @@ _REMEDIES = {
 
 
 def _full_information(s: Setting) -> float:
-    """1, of the example itself: |w.x - y| <= 2B, and so G = 2B."""
+    r"""1, of the example itself: :math:`|w \cdot x - y| \le 2B`, and so :math:`G = 2B`."""
     return 1.0
 
 
 def uniform(s: Setting) -> float:
-    """2d/k (HK Lemmas 3.3 and 3.8); it covers the exact (d + k - 1)/k as long as k <= d + 1."""
+    r""":math:`2d/k` (HK Lemmas 3.3 and 3.8); it covers the exact :math:`(d + k - 1)/k` if :math:`k \le d + 1`."""
     return 2 * s.n_attributes / s.point_looks
 
 
 def _moment_ridge(s: Setting) -> float:
-    """H/k + 1 (KS Theorem 3.5)."""
+    """:math:`H/k + 1` (KS Theorem 3.5)."""
     return half_norm_of(s) / s.point_looks + 1
 
 
 def _moment_lasso(s: Setting) -> float:
-    """L/k + 1 (KS Theorem 4.6)."""
+    """:math:`L/k + 1` (KS Theorem 4.6)."""
     return total_of(s) / s.point_looks + 1
 
 
 def _two_phase_ridge(s: Setting) -> float:
-    """The smaller of 6d/k (KS Lemma 3.8) and (2H + 2 sqrt(5/3) d sqrt(H epsilon))/k + 1 (KS Lemma 3.9).
+    r"""The smaller of :math:`6d/k` (KS Lemma 3.8) and :math:`(2H + 2\sqrt{5/3}\, d\sqrt{H\epsilon})/k + 1` (Lemma 3.9).
 
-    H is given (KS Theorem 3.6), or the upper estimate ||2A + 10 epsilon/3||_1/2 (KS Theorem 3.12).
+    H is given (KS Theorem 3.6), or the upper estimate :math:`\|2A + 10\epsilon/3\|_{1/2}` (KS Theorem 3.12).
     """
     epsilon = s.need("epsilon")
     half_norm = half_norm_of(s, upper=epsilon)
@@ -65,12 +65,12 @@ def _two_phase_ridge(s: Setting) -> float:
 
 
 def _two_phase_lasso(s: Setting) -> float:
-    """(8 ||A||_1 + 20 d epsilon)/k + 1, epsilon at most 1 (KS Theorem 4.7)."""
+    r""":math:`(8\|A\|_1 + 20 d\epsilon)/k + 1`, :math:`\epsilon` at most 1 (KS Theorem 4.7)."""
     return (8 * total_of(s) + 20 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
 def _foreseen_ridge(s: Setting) -> float:
-    """As KS Theorem 3.6 if H is given; else 16 ((sqrt(H) + d sqrt(2 epsilon))^2/k + 1) or 6d/k (3.12)."""
+    r"""As Theorem 3.6 if H is given; else :math:`16((\sqrt H + d\sqrt{2\epsilon})^2/k + 1)` or :math:`6d/k` (3.12)."""
     if s.half_norm is not None:
         return _two_phase_ridge(s)
     root = sqrt(half_norm_of(s)) + s.n_attributes * sqrt(2 * s.need("epsilon"))
@@ -78,7 +78,7 @@ def _foreseen_ridge(s: Setting) -> float:
 
 
 def _foreseen_lasso(s: Setting) -> float:
-    """(16 L + 88 d epsilon/3)/k + 1, epsilon at most 1, hence never above 61^2 d/(80 k) (KS Theorem 4.7)."""
+    r""":math:`(16L + 88d\epsilon/3)/k + 1`, :math:`\epsilon` at most 1: at most :math:`61^2 d/(80k)` (Theorem 4.7)."""
     return (16 * total_of(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
