@@ -28,7 +28,7 @@ FIGURES = (
                 "does not say how its online lasso was tuned.",
             ),
         ),
-        minutes={"quick": 0, "full": 0},
+        minutes={"quick": 1, "full": 60},
     ),
     Figure(
         PAPER,
@@ -39,6 +39,6 @@ FIGURES = (
             Claim("AERR has a lower error than AER at every spend.", Lower("AERR", "AER")),
             Claim("The gap is large: AER's error is half as much again.", Lower("AERR", "AER", factor=1.5)),
         ),
-        minutes={"quick": 0, "full": 0},
+        minutes={"quick": 1, "full": 60},
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
-from sparing.compare.experiment import Data, fit
+from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, fit
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.experiments.figures import RATIO, Scale, Setting, Task
 from sparing.geometry import improvement_ratio
@@ -49,16 +49,18 @@ class Prefixes(Data):
         return self._search(look, self.examples(look, int(spend))) if look and look.radii else None
 
     def _cross_validate(self, algorithm: Algorithm, radius: float, strength: float, m: int) -> float:
-        """As for a comparison, but over as many folds as were asked for."""
-        losses = [self._fold_loss(algorithm, radius, strength, m, fold) for fold in range(self.folds)]
-        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(self.folds))
+        """As for a comparison, but over as many folds as were asked for; never fewer for the shortest prefixes."""
+        folds = max(self.folds, SHORT_FOLDS) if m <= SHORT else self.folds
+        starts = [fold * self.fold_rows // folds for fold in range(folds)]
+        losses = [self._held_out_loss(algorithm, radius, strength, m, start) for start in starts]
+        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(folds))
 
-    def _fold_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, fold: int) -> float:
-        start = fold * self.fold_rows // self.folds
-        held, rows = slice(start, start + self.fold_size), slice(start + self.fold_size, start + self.fold_size + m)
-        setting = self._setting(algorithm, radius, strength, self.seed + fold)
-        coef, intercept, *_ = fit(algorithm, setting, self.fold_X[rows], self.fold_y[rows])
-        return float(np.mean((self.fold_X[held] @ coef + intercept - self.fold_y[held]) ** 2))
+    def _held_out_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, start: int) -> float:
+        """On the rows from ``start`` on, after learning from those behind them."""
+        end = start + self.fold_size
+        setting = self._setting(algorithm, radius, strength, self.seed + start)
+        coef, intercept, *_ = fit(algorithm, setting, self.fold_X[end : end + m], self.fold_y[end : end + m])
+        return float(np.mean((self.fold_X[start:end] @ coef + intercept - self.fold_y[start:end]) ** 2))
 
     def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
         """Values bought, and the test loss over that of the zero predictor."""
@@ -86,7 +88,7 @@ def line_up(*names: str) -> dict[str, Algorithm]:
 
 
 def simulated(
-    exponent: float, penalty: str, algorithms: Mapping[str, Algorithm], *, quick: int = 8_000, full: int = 40_000
+    exponent: float, penalty: str, algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 40_000
 ) -> Panel:
     """Independent 0/1 attributes, 500 of them, whose means fall by a power; 5 looks."""
 
