@@ -35,8 +35,10 @@ def reproduce_command(
         from sparing.experiments.figures import FULL, QUICK
         from sparing.experiments.report import write_report
         from sparing.experiments.reproduction import Reproduction, find_figures
+        from sparing.plotting import empty_figure
 
         refuse_output(output)
+        empty_figure()  # without matplotlib say so now, not after hours
         figures = find_figures(paper.lower(), figures=figure or (), tables=table or ())
         reproduction = Reproduction(output, QUICK if quick else FULL, seed)
         reproduction.open()

@@ -13,7 +13,7 @@ FIGURES = (
         PAPER,
         1,
         "lasso with 4 + 1 looks at MNIST 3 against 5: AELR is far better than AER",
-        {TASK: mnist(5, line_up("AELR", "AER", "OnlineLasso", "Lasso", "AutoLasso"))},
+        {TASK: mnist(5, line_up("AELR", "AER", "OnlineLasso", "Lasso"))},
         (
             Claim("AELR has a lower error than AER at every spend.", Lower("AELR", "AER")),
             Claim(
@@ -34,7 +34,7 @@ FIGURES = (
         PAPER,
         2,
         "ridge with 56 + 1 looks at MNIST 3 against 5: AERR is far better than AER",
-        {TASK: mnist(57, line_up("AERR", "AER", "OnlineRidge", "Ridge", "AutoLearner"))},
+        {TASK: mnist(57, line_up("AERR", "AER", "OnlineRidge", "Ridge"))},
         (
             Claim("AERR has a lower error than AER at every spend.", Lower("AERR", "AER")),
             Claim("The gap is large: AER's error is half as much again.", Lower("AERR", "AER", factor=1.5)),
