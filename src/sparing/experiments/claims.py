@@ -76,10 +76,10 @@ class Judgement(NamedTuple):
 
 
 def judge(claim: Claim, runs: Runs) -> Judgement:
-    """Reproduced: holds in half of the comparisons or more, and is contradicted in none. Partly: holds in some."""
+    """Reproduced: holds in two thirds of the comparisons or more, and is contradicted in none. Partly: in some."""
     evidence = claim.comparison.evidence(runs)
     answers = Counter(piece.answer for piece in evidence)
     if not answers["yes"]:
         return Judgement(claim, "not", evidence)
-    clearly = not answers["no"] and 2 * answers["yes"] >= len(evidence)
+    clearly = not answers["no"] and 3 * answers["yes"] >= 2 * len(evidence)
     return Judgement(claim, "reproduced" if clearly else "partly", evidence)

@@ -66,7 +66,7 @@ class Both:
 
 @dataclass(frozen=True)
 class Narrows:
-    """The gap between two algorithms is smaller at the largest spend than at the smallest."""
+    """The gap between two algorithms is smaller over the upper half of the spends than over the lower half."""
 
     first: str
     second: str
@@ -75,9 +75,11 @@ class Narrows:
         found = []
         for panel in runs.panels:
             spends = runs.shared(panel, self.first, self.second)
-            start, end = (np.subtract(*runs.pairs(panel, self.first, self.second, s)) for s in (spends[0], spends[-1]))
-            where = f"{runs.where(panel, spends[-1])}: change of {self.first} − {self.second} since the smallest spend"
-            found.append(Evidence(where, *_mean(end - start), -inf, 0.0))
+            gaps = [np.subtract(*runs.pairs(panel, self.first, self.second, spend)) for spend in spends]
+            half = len(spends) // 2
+            change = np.mean(gaps[-half:], axis=0) - np.mean(gaps[:half], axis=0)
+            what = f"change of {self.first} − {self.second} from the lower to the upper half of the spends"
+            found.append(Evidence(f"{panel}: {what}", *_mean(change), -inf, 0.0))
         return found
 
 

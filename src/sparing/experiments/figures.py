@@ -23,7 +23,7 @@ class Scale(NamedTuple):
     slow_stride: int
 
 
-QUICK = Scale("quick", points=5, repetitions=10, folds=5, slow_repetitions=2, slow_stride=2)
+QUICK = Scale("quick", points=5, repetitions=10, folds=5, slow_repetitions=3, slow_stride=2)
 FULL = Scale("full", points=8, repetitions=100, folds=10, slow_repetitions=10, slow_stride=1)
 
 

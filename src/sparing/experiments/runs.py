@@ -20,8 +20,8 @@ class Runs:
         self.panels = list(dict.fromkeys(panel for panel, _ in self._errors))
 
     def algorithms(self, panel: str) -> list[str]:
-        """Those that ran in the panel."""
-        return [algorithm for where, algorithm in self._errors if where == panel]
+        """Those that ran in the panel, by name: threads finish in any order."""
+        return sorted(algorithm for where, algorithm in self._errors if where == panel)
 
     def spends(self, panel: str, algorithm: str) -> list[float]:
         """At which it ran, rising."""
