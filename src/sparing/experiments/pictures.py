@@ -56,6 +56,7 @@ def _dress(axes, figure: Figure, runs: Runs, panel: str) -> None:
     if figure.axes.log:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(0.0, min(HIGHEST, axes.get_ylim()[1]))
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0.0, low), min(HIGHEST, high))
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
