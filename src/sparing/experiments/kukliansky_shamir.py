@@ -94,7 +94,7 @@ def _real_claims(uniform: str, informed: str, between: str, ours: str) -> tuple[
         Claim(
             f"Ours: {ours}, which keeps what it buys, is better than {informed}, which forgets it.",
             Lower(ours, informed),
-            "It runs a few times only, which makes its interval wide; and of a few hundred values there is little to keep.",
+            "It runs a few times only, so its interval is wide; and of a few hundred values there is little to keep.",
         ),
     )
 
@@ -206,7 +206,7 @@ FIGURES = (
             Claim(
                 "At small spends DDAELR varies less than online lasso.",
                 Steadier("DDAELR", "OnlineLasso", part="small"),
-                "With so few whole rows cross-validation keeps online lasso near the zero predictor, which does not vary.",
+                "From so few whole rows online lasso hardly leaves the zero predictor, which does not vary.",
             ),
             Claim(
                 "As the spend grows, online lasso draws ahead of DDAELR.", Lower("OnlineLasso", "DDAELR", part="large")
