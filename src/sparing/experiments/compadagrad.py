@@ -99,7 +99,7 @@ RCV1: Methods = {  # not tuned
     (COMPRESSED, 512.0): {"k": 512, "step_size": 0.3},
 }
 DRAWS = {"quick": 4, "full": 20}
-FOUR_NINE_ROWS = {"quick": 4_000, "full": None}
+FOUR_NINE_ROWS = {"quick": 2_000, "full": None}
 
 
 @dataclass(frozen=True)
