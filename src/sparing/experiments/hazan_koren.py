@@ -44,8 +44,8 @@ FIGURES = (
             Claim(
                 "The gap is large: AER's error is half as much again.",
                 Lower("AERR", "AER", factor=1.5),
-                "AER's step and radius are chosen like AERR's here, which brings it nearer. The paper gives no numbers; "
-                "the half is ours.",
+                "AER's step and radius are chosen like AERR's here, which brings it nearer. The paper gives no "
+                "numbers; the half is ours.",
             ),
         ),
         minutes={"quick": 1, "full": 60},
