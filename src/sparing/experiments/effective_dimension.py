@@ -143,8 +143,8 @@ FIGURES = (
             Claim(
                 "Attributes that do not add to d_ε cost nothing: four times as many take at most a quarter more rows.",
                 Alike(MANY, FEW, within=0.25, or_better=True),
-                "The rows needed vary by 10 to 40 % from one draw of the data to the next, which a few repetitions do not "
-                "average out.",
+                "The rows needed vary by 10 to 40 % from one draw of the data to the next, which a few repetitions do "
+                "not average out.",
             ),
         ),
         minutes={"quick": 1, "full": 60},
