@@ -11,6 +11,7 @@ FAMILY: dict[str, dict[str, Any]] = {
     "lasso": {"linestyle": "--", "markerfacecolor": "white"},
 }
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
+WIDE_AXIS = 1e5
 ADAGRAD = "-AdaGrad"  # after the name of an algorithm: the same with AdaGrad's steps
 PALETTE: dict[str, tuple[str, str]] = {  # what is drawn beside the algorithms of a comparison: colour and marker
     "diagonal AdaGrad": (ORANGE, "^"),
@@ -82,10 +83,13 @@ def _label(axes, comparison: Comparison, title: str) -> None:
 
 
 def label_powers(axes) -> None:
-    """Mark 1, 3, 10, 30, ... of the horizontal axis, in figures."""
+    """Mark 1, 3, 10, 30, ... of the horizontal axis, in figures; powers of ten where these would not fit."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    if high > WIDE_AXIS * low:
+        return
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
