@@ -11,7 +11,7 @@ class Cell(NamedTuple):
     """One run. What ``spend``, ``seen`` and ``error`` stand for is on the axes of the figure.
 
     In most figures they are the attributes that an algorithm may buy, those it bought, and its test loss over that of
-    the zero predictor. ``seconds`` is processor time.
+    the zero predictor. ``seconds`` is how long it took.
     """
 
     panel: str

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import thread_time
+from time import perf_counter
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
@@ -123,17 +123,17 @@ class _Panel:
 
     def choose(self, algorithm: str, spend: float) -> None:
         if (key := (self.title, algorithm, spend)) not in self.choices.rows:
-            start = thread_time()
+            start = perf_counter()
             if (setting := self.experiment.choose(algorithm, spend)) is not None:
-                self.choices.add(Choice(*key, *setting, round(thread_time() - start, 3)))
+                self.choices.add(Choice(*key, *setting, round(perf_counter() - start, 3)))
 
     def measure(self, *values) -> None:
         task = Task(*values)
         if (key := (self.title, *task)) not in self.cells.rows:
             choice = self.choices.rows.get((self.title, task.algorithm, task.spend))
-            start = thread_time()
+            start = perf_counter()
             seen, error = self.experiment.measure(task, choice and (choice.radius, choice.strength))
-            self.cells.add(Cell(*key, seen, error, round(thread_time() - start, 3)))
+            self.cells.add(Cell(*key, seen, error, round(perf_counter() - start, 3)))
 
 
 def _each(work: Callable[..., None], items: Sequence[tuple], jobs: int) -> Iterator[None]:
