@@ -147,7 +147,7 @@ FIGURES = (
                 "not average out.",
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.3, "full": 3},
         axes=Axes("effective dimension / excess risk (log scale)", "rows needed (log scale)", log=True),
     ),
     Figure(
@@ -172,7 +172,7 @@ FIGURES = (
                 Lower(CONJUGATE, PROXIMAL),
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.4, "full": 5},
         axes=Axes("λ′ / λ (log scale)", "work, in passes over the data (log scale)", log=True),
     ),
     Figure(
@@ -187,7 +187,7 @@ FIGURES = (
             ),
             Claim("Without one they grow with it: by a power of 0.1 or more.", Slope(PLAIN, 0.1, 0.6)),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.1, "full": 1},
         axes=Axes("condition number κ (log scale)", "conjugate gradient steps (log scale)", log=True),
     ),
 )

@@ -32,7 +32,7 @@ FIGURES = (
                 "does not say how its online lasso was tuned.",
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.2, "full": 5},
     ),
     Figure(
         PAPER,
@@ -48,6 +48,6 @@ FIGURES = (
                 "numbers; the half is ours.",
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.3, "full": 8},
     ),
 )

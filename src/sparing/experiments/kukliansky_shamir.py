@@ -120,7 +120,7 @@ FIGURES = (
             _printed((1.0, 0.91, 0.55, 0.05), (0.005, 0.005, 0.005, 0.0075)),
             *_simulated_claims("AERR", "DDAERR", "TwoPhasedDDAERR"),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 1.7, "full": 25},
     ),
     Figure(
         PAPER,
@@ -131,7 +131,7 @@ FIGURES = (
             _printed((1.0, 0.086, 0.014, 0.0033), (0.005, 0.001, 0.0005, 0.0001)),
             *_simulated_claims("AELR", "DDAELR", "TwoPhasedDDAELR"),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 1.7, "full": 25},
     ),
     Figure(
         PAPER,
@@ -153,7 +153,7 @@ FIGURES = (
                 "At the smallest spends it has a dozen whole rows to learn 784 weights from.",
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 1.6, "full": 20},
     ),
     Figure(
         PAPER,
@@ -176,7 +176,7 @@ FIGURES = (
                 "The spread of either is larger than the 10 % allowed, so this many runs cannot tell.",
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 1.0, "full": 15},
     ),
     Figure(
         PAPER,
@@ -192,7 +192,7 @@ FIGURES = (
                 Both(Lower("OnlineRidge", "DDAERR", part="large"), Lower("Ridge", "DDAERR", part="large")),
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 1.0, "full": 40},
     ),
     Figure(
         PAPER,
@@ -212,7 +212,7 @@ FIGURES = (
                 "As the spend grows, online lasso draws ahead of DDAELR.", Lower("OnlineLasso", "DDAELR", part="large")
             ),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.9, "full": 40},
     ),
     Figure(
         PAPER,
@@ -220,7 +220,7 @@ FIGURES = (
         "AdaGrad's steps on simulated data with exponent −2: they help",
         {EXPONENTS[-2.0]: simulated(-2.0, "ridge", ADAGRAD)},
         tuple(_adagrad_claim(name, True, EQUAL_STEPS) for name in list(ADAGRAD)[:4]),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.2, "full": 5},
     ),
     Figure(
         PAPER,
@@ -231,6 +231,6 @@ FIGURES = (
             *(_adagrad_claim(name, False, EQUAL_STEPS) for name in list(ADAGRAD)[:3]),
             _adagrad_claim("OnlineRidge", True, EQUAL_STEPS),
         ),
-        minutes={"quick": 1, "full": 60},
+        minutes={"quick": 0.4, "full": 10},
     ),
 )
