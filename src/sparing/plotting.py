@@ -1,15 +1,49 @@
-"""Pictures: a comparison, a fit and its spend, a plan."""
+"""Pictures: a comparison, a fit and its spend, a plan; and how every algorithm looks in all of them."""
 
 from pathlib import Path
 from typing import Any
 
 from sparing.compare import ALGORITHMS, Comparison
-from sparing.compare.algorithms import BLACK, BLUE, ORANGE, PURPLE
+from sparing.compare.algorithms import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 
 FAMILY: dict[str, dict[str, Any]] = {
     "ridge": {"linestyle": "-"},
     "lasso": {"linestyle": "--", "markerfacecolor": "white"},
 }
+BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
+WIDE_AXIS = 1e5
+ADAGRAD = "-AdaGrad"  # after the name of an algorithm: the same with AdaGrad's steps
+PALETTE: dict[str, tuple[str, str]] = {  # what is drawn beside the algorithms of a comparison: colour and marker
+    "diagonal AdaGrad": (ORANGE, "^"),
+    "CompAdaGrad": (BLUE, "o"),
+    "full-matrix AdaGrad": (BLACK, "v"),
+    "100 attributes": (BLUE, "o"),
+    "400 attributes": (RED, "s"),
+    "Corollary 1, 400 attributes": (GREY, "P"),
+    "proximal point": (RED, "s"),
+    "conjugate gradients, same sketch": (GREEN, "D"),
+    "plain conjugate gradients": (ORANGE, "^"),
+    "conjugate gradients after a sketch": (GREEN, "D"),
+}
+
+
+def look(name: str) -> dict[str, Any]:
+    """Label, colour, marker and line of an algorithm: the same in every picture, and told apart without colours.
+
+    The lasso family is dashed with hollow markers; AdaGrad's steps are dotted with hollow markers.
+
+    >>> look("DDAERR")["color"] == look("DDAERR-AdaGrad")["color"]
+    True
+    """
+    algorithm = ALGORITHMS.get(name.removesuffix(ADAGRAD))
+    if algorithm is None:
+        colour, marker = PALETTE[name]
+        return {"label": name, "color": colour, "marker": marker, "linestyle": "-"}
+    label = f"{algorithm.label} (whole rows)" if algorithm.whole_rows else algorithm.label
+    style = FAMILY[algorithm.penalty]
+    if name.endswith(ADAGRAD):
+        label, style = f"{algorithm.label}, AdaGrad", {"linestyle": ":", "markerfacecolor": "white"}
+    return {"label": label, "color": algorithm.colour, "marker": algorithm.marker, **style}
 
 
 def plot_comparison(comparison: Comparison, path, *, title: str = "") -> Path:
@@ -17,37 +51,25 @@ def plot_comparison(comparison: Comparison, path, *, title: str = "") -> Path:
 
     An algorithm has the same colour and marker in every picture; the lasso family is dashed with hollow markers.
     """
-    figure = _figure(figsize=(8.6, 4.8))
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
+    figure = empty_figure(figsize=(8.6, 4.8))
     axes = figure.add_subplot()
     for name in comparison.algorithms:
-        curve, look = comparison.curve(name), ALGORITHMS[name]
-        if curve:
+        if curve := comparison.curve(name):
             axes.errorbar(
                 [point.cells for point in curve],
                 [point.error for point in curve],
                 yerr=[point.deviation for point in curve],
-                label=f"{look.label} (whole rows)" if look.whole_rows else look.label,
-                color=look.colour,
-                marker=look.marker,
-                markersize=6,
-                linewidth=1.6,
-                elinewidth=1,
-                capsize=3,
-                **FAMILY[look.penalty],
+                **look(name),
+                **BARS,
             )
     _label(axes, comparison, title)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    label_powers(axes)
     figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=150)
     return Path(path)
 
 
 def _label(axes, comparison: Comparison, title: str) -> None:
-    axes.set_xscale("log")
     axes.set_xlabel("attributes bought (distinct values, log scale)")
     axes.set_ylabel("test loss / loss of the zero predictor")
     axes.set_title(title, loc="left", fontsize=11)
@@ -60,7 +82,20 @@ def _label(axes, comparison: Comparison, title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _figure(**size):
+def label_powers(axes) -> None:
+    """Mark 1, 3, 10, 30, ... of the horizontal axis, in figures; powers of ten where these would not fit."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    if high > WIDE_AXIS * low:
+        return
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def empty_figure(**size):
     """A figure that needs no display and no global state."""
     try:
         from matplotlib.figure import Figure
@@ -73,7 +108,7 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
     """Write a picture of a fit: the largest effects, and what was spent on those attributes."""
     shown = report.attributes[:most][::-1]
     names = [bought.attribute[:30] for bought in shown]
-    figure = _figure(figsize=(9.0, 1.2 + 0.28 * len(shown)))
+    figure = empty_figure(figsize=(9.0, 1.2 + 0.28 * len(shown)))
     effects, spends = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     effects.barh(names, [bought.effect for bought in shown], color=BLUE)
     effects.axvline(0.0, color="0.4", linewidth=1)
@@ -90,7 +125,7 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_plan(prospects, path, *, title: str = "") -> Path:
     """Write a picture of a plan: expected error against spend, by both ways, bars of one standard deviation."""
-    figure = _figure(figsize=(7.4, 4.4))
+    figure = empty_figure(figsize=(7.4, 4.4))
     axes = figure.add_subplot()
     spends = [prospect.spend for prospect in prospects]
     for label, name, colour, marker in (

@@ -1,1 +1,1 @@
-"""The papers' experiments, each a function."""
+"""The papers' experiments, a file each: figures as data, claims as data, and what runs, judges and shows them."""

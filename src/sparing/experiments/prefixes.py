@@ -1,0 +1,127 @@
+"""The protocol of both papers on attributes: settings by cross-validation, then runs on growing prefixes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import sqrt
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from sparing.compare import ALGORITHMS, Algorithm
+from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, fit
+from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
+from sparing.experiments.figures import RATIO, Scale, Setting, Task
+from sparing.geometry import improvement_ratio
+
+TEST_ROWS = 10_000
+SLOW = ("AutoLearner", "AutoLasso")
+
+
+@dataclass
+class Prefixes(Data):
+    """Training and test data, the algorithms that run on them, and how many folds choose their settings.
+
+    A repetition is a new order of the training rows with new draws. All algorithms of a repetition have the same order,
+    and at every spend they see a prefix of it.
+    """
+
+    algorithms: Mapping[str, Algorithm] = field(default_factory=dict)
+    folds: int = 10
+    ratio: float | None = None
+
+    def tasks(self, scale: Scale) -> list[Task]:
+        """Every algorithm at every spend that buys it enough rows; and the improvement ratio, once."""
+        spends = self.allowances(scale.points)
+        found = []
+        for name, algorithm in self.algorithms.items():
+            slow = name in SLOW
+            chosen = spends[:: -scale.slow_stride] if slow else spends[::-1]
+            for spend in (spend for spend in chosen if self.affords(algorithm, spend)):
+                repetitions = range(scale.slow_repetitions if slow else scale.repetitions)
+                found += [Task(name, float(spend), repetition) for repetition in repetitions]
+        found.sort(key=lambda task: (task.algorithm not in SLOW, -task.spend))
+        return [*found, Task(RATIO, 0.0, 0)]
+
+    def choose(self, algorithm: str, spend: float) -> Setting | None:
+        """The radius and strength with the best cross-validated loss, if the algorithm does not choose for itself."""
+        look = self.algorithms.get(algorithm)
+        return self._search(look, self.examples(look, int(spend))) if look and look.radii else None
+
+    def _cross_validate(self, algorithm: Algorithm, radius: float, strength: float, m: int) -> float:
+        """As for a comparison, but over as many folds as were asked for; never fewer for the shortest prefixes."""
+        folds = max(self.folds, SHORT_FOLDS) if m <= SHORT else self.folds
+        starts = [fold * self.fold_rows // folds for fold in range(folds)]
+        losses = [self._held_out_loss(algorithm, radius, strength, m, start) for start in starts]
+        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(folds))
+
+    def _held_out_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, start: int) -> float:
+        """On the rows from ``start`` on, after learning from those behind them."""
+        end = start + self.fold_size
+        setting = self._setting(algorithm, radius, strength, self.seed + start)
+        coef, intercept, *_ = fit(algorithm, setting, self.fold_X[end : end + m], self.fold_y[end : end + m])
+        return float(np.mean((self.fold_X[start:end] @ coef + intercept - self.fold_y[start:end]) ** 2))
+
+    def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
+        """Values bought, and the test loss over that of the zero predictor."""
+        if task.algorithm == RATIO:
+            penalty = next(iter(self.algorithms.values())).penalty
+            return 0.0, improvement_ratio(self.moments, penalty) if self.ratio is None else self.ratio
+        algorithm, seed = self.algorithms[task.algorithm], self.seed + task.repetition + 1
+        m = self.examples(algorithm, int(task.spend))
+        prefix = np.random.default_rng(seed).permutation(self.y.size)[:m]
+        coef, intercept, cells, _ = fit(
+            algorithm, self._setting(algorithm, *(setting or (1.0, 1.0)), seed), self.X[prefix], self.y[prefix]
+        )
+        errors = self.X_test @ coef + intercept - self.y_test
+        return float(cells), float(np.mean(errors**2) / np.mean(self.y_test**2))
+
+
+# The papers' data ---------------------------------------------------------------------------------------------------
+
+Panel = Callable[[Scale, int], Prefixes]
+
+
+def line_up(*names: str) -> dict[str, Algorithm]:
+    """Algorithms by name, out of those that can be compared."""
+    return {name: ALGORITHMS[name] for name in names}
+
+
+def simulated(
+    exponent: float, penalty: str, algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 40_000
+) -> Panel:
+    """Independent 0/1 attributes, 500 of them, whose means fall by a power; 5 looks."""
+
+    def make(scale: Scale, seed: int) -> Prefixes:
+        rows = quick if scale.name == "quick" else full
+        made = make_power_law(rows + TEST_ROWS, 500, exponent, penalty, random_state=seed, dtype=np.float32)
+        X, y = made.data, made.target.astype(np.float64)
+        ratio = improvement_ratio(made.second_moments, penalty)  # exact: some attributes are 1 in no row
+        return Prefixes(X[:rows], y[:rows], X[rows:], y[rows:], 5, seed, algorithms, scale.folds, ratio)
+
+    return make
+
+
+def mnist(budget: int, algorithms: Mapping[str, Algorithm]) -> Panel:
+    """MNIST 3 against 5 with the data set's own test part, scaled by the training part."""
+    return partial(_mnist, budget, algorithms)
+
+
+def _mnist(budget: int, algorithms: Mapping[str, Algorithm], scale: Scale, seed: int) -> Prefixes:
+    train, test = (load_mnist_pair(3, 5, subset=part, dtype=np.float32) for part in ("train", "test"))
+    X, scaler = scale_max_abs(train.data)
+    targets = train.target.astype(np.float64), test.target.astype(np.float64)
+    return Prefixes(X, targets[0], scaler.transform(test.data), targets[1], budget, seed, algorithms, scale.folds)
+
+
+def covertype(algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 100_000) -> Panel:
+    """Covertype, class 2 against the rest, 5 looks; the test rows are 10,000 others."""
+
+    def make(scale: Scale, seed: int) -> Prefixes:
+        X, y = load_covertype(2, dtype=np.float32, return_X_y=True)
+        rows = quick if scale.name == "quick" else full
+        parts = train_test_split(X, y.astype(np.float64), train_size=rows, test_size=TEST_ROWS, random_state=seed)
+        X, scaler = scale_max_abs(parts[0])
+        return Prefixes(X, parts[2], scaler.transform(parts[1]), parts[3], 5, seed, algorithms, scale.folds)
+
+    return make

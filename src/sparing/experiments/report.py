@@ -1,0 +1,110 @@
+"""One HTML page, with its pictures inside: every figure, and for every claim the verdict with its numbers."""
+
+import base64
+from html import escape
+from pathlib import Path
+from string import Template
+
+import numpy as np
+
+from sparing.experiments.claims import Judgement
+from sparing.experiments.figures import RATIO, Figure
+from sparing.experiments.pictures import draw_figure
+from sparing.experiments.reproduction import Reproduction
+from sparing.experiments.runs import Runs
+from sparing.plotting import look
+
+PAGE = Template("""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>sparing: the papers' experiments</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+img { max-width: 100%; } table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: 0.9rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid #ddd; }
+td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.verdict { font-weight: bold; white-space: nowrap; }
+.reproduced { color: #00664b; } .partly { color: #8a5a00; } .not { color: #a33f00; }
+summary { cursor: pointer; color: #555; }
+</style></head><body>
+<h1>The papers' experiments</h1>
+<p>$settings</p>
+<p>A claim is <b>reproduced</b> if it holds in two thirds of its comparisons or more and is contradicted in none,
+<b>partly</b> if it holds in some, <b>not</b> if in none. A comparison holds, or is contradicted, if the 95 % interval
+of the mean over repetitions lies inside, or outside, what the claim allows; otherwise it is open. Differences between
+algorithms are taken repetition by repetition.</p>
+<p class="verdict">$summary</p>
+$figures
+</body></html>
+""")
+
+FIGURE = Template("""<h2>$title</h2>
+<p>$shows.</p>
+<img alt="$title" src="data:image/png;base64,$picture">
+<table><tr><th>verdict</th><th>claim</th><th>numbers</th></tr>
+$claims</table>
+<details><summary>mean ± standard deviation of every point</summary>
+<table><tr><th>panel</th><th>algorithm</th><th>spend</th><th>seen</th><th>error</th><th>runs</th></tr>
+$points</table></details>
+""")
+
+CLAIM = Template("""<tr><td class="verdict $verdict">$verdict</td><td>$words$explanation</td>
+<td>$numbers<details><summary>each comparison</summary>$evidence</details></td></tr>
+""")
+
+
+def write_report(reproduction: Reproduction) -> Path:
+    """Draw every finished figure of the folder, judge its claims, and write ``report.html`` beside them."""
+    sections, verdicts = [], []
+    for figure in reproduction.finished():
+        runs, judged = Runs(reproduction.cells(figure)), reproduction.judge(figure)
+        picture = draw_figure(figure, runs, reproduction.folder / figure.name)[0]
+        sections.append(_section(figure, runs, judged, picture))
+        verdicts += [judgement.verdict for judgement in judged]
+    scale = reproduction.scale
+    made = f"The {scale.name} protocol: {scale.repetitions} repetitions, {scale.folds} folds, seed {reproduction.seed}."
+    page = reproduction.folder / "report.html"
+    text = PAGE.substitute(settings=made, summary=escape(count(verdicts)), figures="\n".join(sections))
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def count(verdicts: list[str]) -> str:
+    """How often each verdict was given.
+
+    >>> count(["partly", "reproduced", "partly"])
+    'of 3 claims 1 reproduced, 2 partly, 0 not'
+    """
+    parts = [f"{verdicts.count(name)} {name}" for name in ("reproduced", "partly", "not")]
+    return f"of {len(verdicts)} claims {', '.join(parts)}"
+
+
+def _section(figure: Figure, runs: Runs, judged: list[Judgement], picture: Path) -> str:
+    return FIGURE.substitute(
+        title=escape(figure.title),
+        shows=escape(figure.shows[0].upper() + figure.shows[1:]),
+        picture=base64.b64encode(picture.read_bytes()).decode("ascii"),
+        claims="".join(_claim(judgement) for judgement in judged),
+        points="".join(_points(runs)),
+    )
+
+
+def _claim(judgement: Judgement) -> str:
+    explanation = judgement.explanation
+    return CLAIM.substitute(
+        verdict=judgement.verdict,
+        words=escape(judgement.claim.words),
+        explanation=f"<br><i>{escape(explanation)}</i>" if explanation else "",
+        numbers=escape(judgement.numbers),
+        evidence="<br>".join(escape(str(piece)) for piece in judgement.evidence),
+    )
+
+
+def _points(runs: Runs):
+    for panel in runs.panels:
+        for name in runs.algorithms(panel):
+            for spend in runs.spends(panel, name):
+                errors = np.array(list(runs.errors(panel, name, spend).values()))
+                spread = f" ± {errors.std(ddof=1):.3g}" if errors.size > 1 else ""
+                label = name if name == RATIO else look(name)["label"]
+                numbers = f"{spend:,.6g}", f"{runs.seen(panel, name, spend):,.6g}", f"{errors.mean():.4g}{spread}"
+                cells = "".join(f'<td class="number">{value}</td>' for value in (*numbers, str(errors.size)))
+                yield f"<tr><td>{escape(panel)}</td><td>{escape(label)}</td>{cells}</tr>\n"

@@ -1,0 +1,168 @@
+"""Tiny figures run for real: kept cell by cell, gone on with, refused where settings differ."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from sparing.cli import app
+from sparing.datasets import make_power_law
+from sparing.experiments.claims import Claim
+from sparing.experiments.comparisons import Lower, Printed
+from sparing.experiments.figures import RATIO, Figure, Scale, Task
+from sparing.experiments.journal import Cell, Journal
+from sparing.experiments.kukliansky_shamir import ADAGRAD
+from sparing.experiments.pictures import draw_figure
+from sparing.experiments.prefixes import Prefixes, line_up
+from sparing.experiments.reproduction import CATALOGUE, Reproduction, find_figures
+from sparing.experiments.runs import Runs
+from sparing.geometry import improvement_ratio
+from sparing.plotting import look
+
+TINY = Scale("quick", points=2, repetitions=3, folds=2, slow_repetitions=1, slow_stride=2)
+LINE_UP = line_up("AERR", "DDAERR", "OnlineRidge", "Ridge", "AutoLearner") | {"AERR-AdaGrad": ADAGRAD["AERR-AdaGrad"]}
+
+EXACT = improvement_ratio(make_power_law(1, 20, exponent=-2.0).second_moments)
+
+
+def small_data(scale, seed):
+    X, y = make_power_law(1500, 20, exponent=-2.0, random_state=seed, return_X_y=True)
+    return Prefixes(X[:1000], y[:1000], X[1000:], y[1000:], 4, seed, LINE_UP, scale.folds)
+
+
+@pytest.fixture
+def figure():
+    claims = Claim("moments help", Lower("DDAERR", "AERR")), Claim("the ratio", Printed(RATIO, (EXACT,), (0.02,)))
+    return Figure("tiny", 1, "twenty attributes", {"panel": small_data}, claims, minutes={"quick": 1, "full": 1})
+
+
+def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, tmp_path):
+    reproduction = Reproduction(tmp_path / "out", TINY, 0)
+    reproduction.open()
+    parts = []
+    reproduction.run([figure], jobs=2, progress=parts.append)
+    assert sum(parts) == pytest.approx(1.0)
+    cells = reproduction.cells(figure)
+    counts = {name: sum(cell.algorithm == name for cell in cells) for name in LINE_UP}
+    assert counts == {"AERR": 6, "DDAERR": 6, "OnlineRidge": 6, "Ridge": 6, "AutoLearner": 1, "AERR-AdaGrad": 6}
+    assert all(cell.seen <= cell.spend for cell in cells)
+    assert all(cell.error < 1.1 for cell in cells if cell.algorithm != RATIO)
+    experiment = small_data(TINY, 0)
+    setting = experiment.choose("DDAERR", 4000.0)
+    assert setting is not None
+    mine = next(cell for cell in cells if cell[1:4] == ("DDAERR", 4000.0, 2))
+    assert experiment.measure(Task("DDAERR", 4000.0, 2), setting) == (mine.seen, mine.error)
+    assert [judgement.verdict for judgement in reproduction.judge(figure)][1] == "reproduced"
+    files = draw_figure(figure, Runs(cells), tmp_path / "drawn")
+    assert files[0].read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in files[1].read_text(encoding="utf-8")
+
+
+def test_what_is_done_is_not_done_again(figure, tmp_path):
+    reproduction = Reproduction(tmp_path, TINY, 0)
+    reproduction.open()
+    path = tmp_path / "tiny-figure-1.csv"
+    kept = Cell("panel", "AERR", 4000.0, 0, 1.0, 0.123, 0.0)  # a value that no run gives
+    Journal(path, Cell).add(kept)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("panel,AERR,4000.0,1,39")  # the run was killed while it wrote this
+    reproduction.run([figure])
+    cells = reproduction.cells(figure)
+    assert kept in cells
+    assert len(cells) == len({cell[:4] for cell in cells}) == 32
+    before = path.read_text(encoding="utf-8")
+    assert len(before.splitlines()) == 33
+    reproduction.run([figure])
+    assert path.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
+def test_a_killed_command_goes_on_where_it_was(tmp_path):
+    folder = tmp_path / "out"
+    path = folder / "effective-dimension-figure-3.csv"
+    arguments = ["reproduce", "effective-dimension", "--figure", "3", "--quick", "--jobs", "1", "--output", str(folder)]
+    with subprocess.Popen([sys.executable, "-m", "sparing", *arguments], stderr=subprocess.PIPE) as process:
+        while process.poll() is None and (not path.exists() or path.read_text().count("\n") < 9):
+            time.sleep(0.1)
+        assert process.poll() is None, process.stderr.read()
+        process.send_signal(signal.SIGKILL)
+    before = path.read_text(encoding="utf-8")
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    whole = before[: before.rfind("\n") + 1]
+    assert path.read_text(encoding="utf-8").startswith(whole)
+    assert len(Journal(path, Cell).rows) == len(path.read_text(encoding="utf-8").splitlines()) - 1 == 5 * (5 + 7)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == page.count("<img") == 1
+    assert "http" not in page
+    assert "reproduced" in result.output
+    refused = CliRunner().invoke(app, [*arguments, "--seed", "1"])
+    assert (refused.exit_code, "holds runs with seed 0, not 1" in refused.stderr) == (2, True)
+
+
+def test_folders_of_other_settings_or_other_files_are_refused(tmp_path):
+    Reproduction(tmp_path / "runs", TINY, 0).open()
+    Reproduction(tmp_path / "runs", TINY, 0).open()
+    with pytest.raises(ValueError, match="with protocol 'quick', not 'full'; ask for the same"):
+        Reproduction(tmp_path / "runs", TINY._replace(name="full"), 0).open()
+    with pytest.raises(ValueError, match="holds other files; change --output"):
+        Reproduction(tmp_path, TINY, 0).open()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["newton"], "there is no paper 'newton'; choose from kukliansky-shamir"),
+        (["hazan-koren", "--figure", "3"], "hazan-koren has no figure 3; it has figure 1, figure 2"),
+        (["compadagrad", "--table", "2"], "has no table 2; it has figure 1, table 1"),
+        (["all", "--output", "no/where"], "there is no folder 'no'"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["reproduce", *arguments])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.output.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"], ["LIST"], ["all", "--list"]])
+def test_the_list_names_every_figure(arguments):
+    shown = CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    for figure in CATALOGUE:
+        assert any(
+            figure.paper in line and f"--{figure.kind} {figure.number}" in line and figure.shows[:20] in line
+            for line in shown.output.splitlines()
+        )
+
+
+def test_the_catalogue_is_whole():
+    names = [figure.name for figure in CATALOGUE]
+    assert len(set(names)) == len(names) == 15
+    assert [figure.number for figure in find_figures("kukliansky-shamir")] == list(range(1, 9))
+    assert find_figures("all") == list(CATALOGUE)
+    for figure in CATALOGUE:
+        assert figure.claims
+        assert 0 < figure.minutes["quick"] < figure.minutes["full"] < 8 * 60
+
+
+@pytest.mark.parametrize("figure", [*find_figures("effective-dimension"), *find_figures("compadagrad")])
+def test_series_and_claims_speak_of_the_same(figure):
+    """Runs of errors drawn at random: every claim finds its algorithms, every series has a look of its own."""
+    rng = np.random.default_rng(0)
+    cells = [
+        Cell(title, *task, 10.0 + task.spend, rng.random() + 0.1, 0.0)
+        for title, make in figure.panels.items()
+        for task in make(TINY, 0).tasks(TINY)
+    ]
+    for claim in figure.claims:
+        assert claim.comparison.evidence(Runs(cells))
+    names = {cell.algorithm for cell in cells}
+    assert len({(look(name)["color"], look(name)["marker"]) for name in names}) == len(names)
