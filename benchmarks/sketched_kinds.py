@@ -1,4 +1,4 @@
-"""Steps and processor time of ridge regression by kind of sketch: rows by leverage, rows drawn alike, mixed rows (SRHT).
+"""Steps and processor time of ridge regression by kind of sketch: rows by leverage, rows drawn alike, mixed rows.
 
     python benchmarks/sketched_kinds.py    # about a minute
 
