@@ -62,7 +62,7 @@ def main(arguments):
         sys.exit(f"sparing needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "test":
-        install("test,torch")
+        install("test")
         find_data()
         test(rest)
     elif command == "docs":
