@@ -177,7 +177,7 @@ FIGURES = (
         {"test error of the last weights": partial(_reuters_panel, "final_error")},
         (
             Claim(
-                "CompAdaGrad with k = 512 does not improve on diagonal AdaGrad: errors agree within 2 %.",
+                "CompAdaGrad with k up to 512 does not improve on diagonal AdaGrad: errors agree within 2 %.",
                 Alike(COMPRESSED, DIAGONAL, within=0.02),
             ),
             Claim(

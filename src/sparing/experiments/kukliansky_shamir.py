@@ -72,8 +72,8 @@ def _simulated_claims(uniform: str, informed: str, between: str) -> tuple[Claim,
         Claim(
             f"{between} gains over {uniform} too, without being told the moments.",
             Lower(between, uniform, part="large", panels=few),
-            "Moments estimated on a tenth of the rows are rough: attributes that these rows hardly show are looked at too "
-            "seldom, and a step that did well in cross-validation then fails in some runs.",
+            "Moments estimated on a tenth of the rows are rough, and a step that did well in cross-validation may fail "
+            "in a run: one is enough to spoil a mean.",
         ),
     )  # fmt: skip
 

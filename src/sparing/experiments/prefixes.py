@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -23,7 +22,7 @@ class Prefixes(Data):
     """Training and test data, the algorithms that run on them, and how many folds choose their settings.
 
     A repetition is a new order of the training rows with new draws. All algorithms of a repetition have the same order,
-    and at every spend they see a prefix of it.
+    and at every spend they see a prefix of it. ``ratio`` is the improvement ratio where it is known exactly.
     """
 
     algorithms: Mapping[str, Algorithm] = field(default_factory=dict)
@@ -70,9 +69,8 @@ class Prefixes(Data):
         algorithm, seed = self.algorithms[task.algorithm], self.seed + task.repetition + 1
         m = self.examples(algorithm, int(task.spend))
         prefix = np.random.default_rng(seed).permutation(self.y.size)[:m]
-        coef, intercept, cells, _ = fit(
-            algorithm, self._setting(algorithm, *(setting or (1.0, 1.0)), seed), self.X[prefix], self.y[prefix]
-        )
+        chosen = self._setting(algorithm, *(setting or (1.0, 1.0)), seed)
+        coef, intercept, cells, _ = fit(algorithm, chosen, self.X[prefix], self.y[prefix])
         errors = self.X_test @ coef + intercept - self.y_test
         return float(cells), float(np.mean(errors**2) / np.mean(self.y_test**2))
 
@@ -104,14 +102,14 @@ def simulated(
 
 def mnist(budget: int, algorithms: Mapping[str, Algorithm]) -> Panel:
     """MNIST 3 against 5 with the data set's own test part, scaled by the training part."""
-    return partial(_mnist, budget, algorithms)
 
+    def make(scale: Scale, seed: int) -> Prefixes:
+        train, test = (load_mnist_pair(3, 5, subset=part, dtype=np.float32) for part in ("train", "test"))
+        X, scaler = scale_max_abs(train.data)
+        y, y_test = train.target.astype(np.float64), test.target.astype(np.float64)
+        return Prefixes(X, y, scaler.transform(test.data), y_test, budget, seed, algorithms, scale.folds)
 
-def _mnist(budget: int, algorithms: Mapping[str, Algorithm], scale: Scale, seed: int) -> Prefixes:
-    train, test = (load_mnist_pair(3, 5, subset=part, dtype=np.float32) for part in ("train", "test"))
-    X, scaler = scale_max_abs(train.data)
-    targets = train.target.astype(np.float64), test.target.astype(np.float64)
-    return Prefixes(X, targets[0], scaler.transform(test.data), targets[1], budget, seed, algorithms, scale.folds)
+    return make
 
 
 def covertype(algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 100_000) -> Panel:
