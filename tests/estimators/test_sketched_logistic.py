@@ -107,3 +107,19 @@ def test_what_goes_wrong_is_said():
         SketchedLogistic(solver="fast").fit(X, LABELS)
     with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or alpha"):
         SketchedLogistic(1e-4, max_iter=1).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("method", ["auto", "sketch", "cholesky", "cg"])
+def test_what_a_coarse_step_leaves_out_is_not_taken_for_solved(method):
+    """The gradient is nearly all in a column ten thousand times as large as the one that tells the classes."""
+    tells = np.tile([1.0, 1.0, -1.0, -1.0], 250)
+    large = 1e4 * (np.tile([1.0, -1.0, 1.0, -1.0], 250) + 5e-4 * tells)
+    A, loss = np.column_stack([large, tells]), LogisticLoss(tells, np.ones(1000))
+
+    def objective(w):
+        return loss.value((A @ w)[:, None]) + 0.5e-3 * np.sum(w**2)
+
+    solution = solve_smooth(A, loss, 1e-3, method=method, max_iter=1000, random_state=0)
+    best = minimize(lambda w: objective(w * [1e-4, 1.0]), np.zeros(2), method="BFGS", options={"gtol": 1e-9}).fun
+    assert solution.converged
+    assert objective(solution.coef[:-1, 0]) <= best * (1 + 2e-6)

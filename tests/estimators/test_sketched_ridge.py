@@ -134,6 +134,21 @@ def test_a_sketch_at_a_larger_ridge_needs_more_steps_and_fewer_rows():
     np.testing.assert_allclose(X @ larger.coef, X @ plain.coef, atol=1e-3)
 
 
+@pytest.mark.parametrize("times", [64, 1000])
+def test_a_sketch_at_a_larger_ridge_is_as_exact_as_it_says(times):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((2000, 300)) / np.arange(1, 301)
+    y = A @ rng.standard_normal(300) + 0.1 * rng.standard_normal(2000)
+
+    def objective(w):
+        return np.sum((A @ w - y) ** 2) + 1e-3 * np.sum(w**2)
+
+    exact = np.linalg.solve(A.T @ A + 1e-3 * np.eye(300), A.T @ y)
+    found = solve_ridge(A, y, 1e-3, method="sketch", sketch_ridge=1e-3 * times, tol=1e-6, random_state=0)
+    assert found.converged
+    assert objective(found.coef) <= (1 + 1e-6) * objective(exact)
+
+
 def test_the_ball_is_kept_to():
     """Against a general solver; a ball that is large enough changes nothing."""
     X, Y = make(200, 8)
@@ -224,6 +239,8 @@ def test_bad_data_is_refused():
         solve_ridge(np.ones((3, 2)), np.ones(4), 1.0)
     with pytest.raises(ValueError, match="below the ridge"):
         solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, sketch_ridge=0.5)
+    with pytest.raises(ValueError, match="with radius= there is no start="):
+        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, radius=1.0, sketch_ridge=2.0)
     with pytest.raises(ValueError, match="at least one non-zero"):
         SketchedRidge().fit(np.ones((3, 2)), np.ones(3), sample_weight=np.zeros(3))
 

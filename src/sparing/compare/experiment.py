@@ -221,7 +221,7 @@ class Data:
             coef, intercept, _, _ = fit(algorithm, setting, self.fold_X[last : last + m], self.fold_y[last : last + m])
             predicted = self.fold_X[first:last] @ coef + intercept
             losses.append(np.mean((predicted - self.fold_y[first:last]) ** 2))
-        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(folds))
+        return cautious_mean(losses)
 
     def _setting(self, algorithm: Algorithm, radius: float, strength: float, seed: int) -> Setting:
         return Setting(
@@ -264,6 +264,13 @@ def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, float
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge shows in its loss
         model.fit(X, y)
     return np.ravel(model.coef_), 0.0, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1]
+
+
+def cautious_mean(losses) -> float:
+    """The mean plus its standard error; infinite if a run diverged, so that its setting is never the least."""
+    if not np.isfinite(losses).all():
+        return np.inf
+    return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(len(losses)))
 
 
 def _least_rows(n_attributes: int) -> int:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
-from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, fit
+from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, cautious_mean, fit
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.experiments.figures import RATIO, Scale, Setting, Task
 from sparing.geometry import improvement_ratio
@@ -52,7 +51,7 @@ class Prefixes(Data):
         folds = max(self.folds, SHORT_FOLDS) if m <= SHORT else self.folds
         starts = [fold * self.fold_rows // folds for fold in range(folds)]
         losses = [self._held_out_loss(algorithm, radius, strength, m, start) for start in starts]
-        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(folds))
+        return cautious_mean(losses)
 
     def _held_out_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, start: int) -> float:
         """On the rows from ``start`` on, after learning from those behind them."""

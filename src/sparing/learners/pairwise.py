@@ -185,7 +185,7 @@ class PairwiseMoments(BatchLearner):
         moments are products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
         :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, and besides
         :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares
-        has.
+        has. With ``ridge="auto"`` it is taken at half the noise; a lasso's weights are judged as if by that ridge.
         """
         cells = self.bought.in_order()
         seen = describe(cells)

@@ -32,13 +32,15 @@ PLAIN_STEPS = 50  # of conjugate gradients on a sparse matrix before a sketch is
 class Preconditioner(NamedTuple):
     """An approximate inverse, the rows of the sketch it was made of, and the effective dimension if it is known.
 
-    ``system`` is the matrix of the problem, where making the inverse has left a faster one than passes over A.
+    ``system`` is the matrix of the problem, where making the inverse has left a faster one than passes over A. The true
+    error may be ``slack`` times the energy that this inverse measures.
     """
 
     inverse: Operator
     size: int = 0
     effective_dimension: float | None = None
     system: Operator | None = None
+    slack: float = 1.0
 
 
 def solve_ridge(
@@ -101,6 +103,8 @@ def solve_ridge(
         raise ValueError(f"sketch_ridge is {sketch_ridge}, below the ridge {ridge}; pass a larger one, or None.")
     targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
     if radius is not None:
+        if start is not None or sketch_ridge != ridge:
+            raise ValueError("with radius= there is no start= or sketch_ridge=: leave them out.")
         options = {"method": method, "sketch": sketch, "tol": tol, "max_iter": max_iter, "random_state": random_state}
         return _in_ball(rows, targets, ridge, checks.positive("radius", radius), np.ndim(y), options)
     problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
@@ -174,7 +178,7 @@ class LeastSquares:
         inverse = RidgeInverse(rows, ridge)
         # A sketch's own dimension is too low on average, the sum of the scores too high (Jensen both times).
         dimension = float(np.sqrt(inverse.within.effective_dimension * scores.sum()))
-        return Preconditioner(inverse, len(sample.indices), dimension)
+        return Preconditioner(inverse, len(sample.indices), dimension, slack=ridge / self.ridge)
 
     def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
         """Conjugate gradients until the excess is within the tolerance."""
@@ -182,13 +186,13 @@ class LeastSquares:
             made.system or (lambda V: self.rows.normal(V) + self.ridge * V),
             self.right,
             made.inverse,
-            enough=lambda energy, W: energy <= self.allowed(W),
+            enough=lambda energy, W: made.slack * energy <= self.allowed(W),
             max_iter=self.max_iter if max_iter is None else max_iter,
             start=start,
         )
-        allowed = self.allowed(descent.point)
-        residual = float(np.max(self.tol * descent.energy / np.maximum(allowed, np.finfo(float).tiny)))
-        converged = bool(np.all(descent.energy <= allowed))
+        allowed, energy = self.allowed(descent.point), made.slack * descent.energy
+        residual = float(np.max(self.tol * energy / np.maximum(allowed, np.finfo(float).tiny)))
+        converged = bool(np.all(energy <= allowed))
         return Solution(descent.point, descent.iterations, residual, converged, made.size, made.effective_dimension)
 
     def allowed(self, W: np.ndarray) -> np.ndarray:

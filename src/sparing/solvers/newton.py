@@ -22,6 +22,7 @@ from sparing.types import Solution
 METHODS = ("auto", "sketch", "cholesky", "cg")
 QUICK_STEPS, QUICK_STEPS_SPARSE = 60, 20  # of L-BFGS before the first Newton step
 PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
+MOST_STEPS = 1000  # of them for one Newton step
 MOST = 4000  # rows of a sketch that "auto" makes
 FORCING = 0.3  # of the root of the gradient's energy that one Newton step may leave at most
 
@@ -115,7 +116,7 @@ class Newton:
         self.effective_dimension: float | None = None
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
-        """Newton steps with backtracking until the decrement, twice the excess, is within the tolerance."""
+        """Newton steps with backtracking until the decrement and what it leaves, twice the excess, are within the tolerance."""
         W, n_steps = W.astype(np.float64), 0
         if self.adaptive:
             W, Z, gradient, n_steps = self._quick_steps(W, tol, max_iter // 2)
@@ -126,9 +127,9 @@ class Newton:
         residual, first = np.inf, 0.0
         while n_steps < max_iter:
             n_steps += 1
-            step, decrement = self._direction(Z, gradient, tol * value, first)
+            step, decrement, left = self._direction(Z, gradient, tol * value, first)
             first = first or decrement
-            residual = 0.5 * decrement / max(value, np.finfo(float).tiny)
+            residual = 0.5 * (decrement + left) / max(value, np.finfo(float).tiny)
             if residual <= tol:
                 break
             change = self._scores(step)
@@ -166,34 +167,47 @@ class Newton:
         Z = np.zeros((self.rows.shape[0], n_outputs)) + intercepts
         return float(np.linalg.norm(self._transposed(self.loss.slopes(Z))[:-1]))
 
-    def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float]:
-        """The Newton step and its decrement; coarse as long as the gradient is large."""
+    def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float, float]:
+        """The Newton step, its decrement, and the energy that it leaves: coarse as long as the gradient is large.
+
+        A coarse step may leave weak directions out, and its decrement then says nothing of them; so where only the
+        rest keeps the excess above the goal, the step is made fine.
+        """
         shape, curve = gradient.shape, self.loss.curve(Z)
 
         def hessian(v):
             V = v.reshape(shape)
             return (self._transposed(curve(self._scores(V))) + self._weights_only(self.total_ridge * V)).reshape(-1, 1)
 
-        def descend(start, limit):
+        def descend(start, limit, fine):
             inverse = self._inverse(Z)
             energy = float(np.sum(gradient * inverse(gradient)))
             forcing = min(FORCING, np.sqrt(energy / first)) if first else FORCING
+            left_over = 0.1 * goal if fine else max(forcing**2 * energy, 0.1 * goal)
             return conjugate_gradients(
                 hessian,
                 -gradient.reshape(-1, 1),  # outputs may depend on each other: one vector, not several columns
                 lambda v: inverse(v.reshape(shape)).reshape(-1, 1),
-                enough=lambda left, _: left <= max(forcing**2 * energy, 0.1 * goal),
+                enough=lambda left, _: left <= left_over,
                 max_iter=limit,
                 start=start,
             )
 
-        descent = descend(None, self.plain_steps if self.adaptive else 1000)
-        if self.adaptive and descent.iterations == self.plain_steps:
-            self._precondition(Z)
-            descent = descend(descent.point, 1000)
-        elif not self.rows.is_sparse:  # whose preconditioners cost less: so many steps in all, not in each of them
-            self.plain_steps -= descent.iterations
-        return descent.point.reshape(shape), float(-np.sum(gradient.ravel() * descent.point.ravel()))
+        def solve(start, fine):
+            descent = descend(start, self.plain_steps if self.adaptive else MOST_STEPS, fine)
+            if self.adaptive and descent.iterations == self.plain_steps:
+                self._precondition(Z)
+                return descend(descent.point, MOST_STEPS, fine)
+            if not self.rows.is_sparse:  # whose preconditioners cost less: so many steps in all, not in each of them
+                self.plain_steps -= descent.iterations
+            return descent
+
+        descent = solve(None, False)
+        decrement, left = _decrement(gradient, descent.point), float(descent.energy[0])
+        if decrement <= 2.0 * goal < decrement + left:
+            descent = solve(descent.point, True)
+            decrement, left = _decrement(gradient, descent.point), float(descent.energy[0])
+        return descent.point.reshape(shape), decrement, left
 
     def _precondition(self, Z) -> None:
         """From now on by a sketch; if it would be too large by all rows, unless they are sparse: then not at all."""
@@ -262,3 +276,7 @@ class Newton:
     def _value(self, W, Z) -> float:
         away = self.pull * np.sum((W - self.centre)[:-1] ** 2) if self.pull else 0.0
         return self.loss.value(Z) + 0.5 * float(self.ridge * np.sum(W[:-1] ** 2) + away)
+
+
+def _decrement(gradient: np.ndarray, step: np.ndarray) -> float:
+    return float(-np.sum(gradient.ravel() * step.ravel()))
