@@ -138,6 +138,8 @@ FIGURES = (
             Claim(
                 "The rows needed grow in proportion to d_ε / ε: the power lies between 0.8 and 1.25.",
                 (Slope(FEW, 0.8, 1.25), Slope(MANY, 0.8, 1.25)),
+                "All powers are estimated inside; that of the more attributes varies so from draw to draw that the "
+                "interval of a few repetitions may reach out.",
             ),
             Claim("They never pass the bound of Corollary 1.", Lower(MANY, BOUND)),
             Claim(
