@@ -221,6 +221,9 @@ def test_slope_is_that_of_a_power_law():
     assert evidence.estimate == pytest.approx(0.5, abs=1e-3)
     assert verdict(Slope("a", 0.4, 0.6), measured) == "reproduced"
     assert verdict(Slope("a", 0.8, 1.2), measured) == "not"
+    steep = cells("steep", spread=0.01, a=[3 * spend for spend in SPENDS])
+    flat = cells("flat", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS])
+    assert verdict(Slope("a", 0.4, 0.6), Runs([*steep, *flat])) == "partly"
 
 
 def test_printed_numbers():
