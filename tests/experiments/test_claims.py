@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparing.experiments.claims import Claim, Evidence, judge
-from sparing.experiments.comparisons import Alike, Both, Falls, GrowsAcross, Lower, Narrows, Printed, Slope, Steadier
+from sparing.experiments.comparisons import Alike, Falls, GrowsAcross, Lower, Narrows, Printed, Slope, Steadier
 from sparing.experiments.journal import Cell
 from sparing.experiments.runs import Runs
 
@@ -25,6 +25,15 @@ def cells(panel, *, spread=1.0, **means):
         for name, values in means.items()
         for spend, mean in zip(SPENDS, values, strict=False)
         for repetition, noise in enumerate(np.roll(NOISE, len(name)))
+    ]
+
+
+def each_run(panel, spend=10.0, **errors):
+    """Algorithms by their errors in each repetition."""
+    return [
+        Cell(panel, name, spend, repetition, spend, error, 0.0)
+        for name, values in errors.items()
+        for repetition, error in enumerate(values)
     ]
 
 
@@ -68,17 +77,41 @@ def test_alike(first, or_better, expected):
     assert verdict(Alike("a", "bb", within=0.1, or_better=or_better), measured) == expected
 
 
-def test_both_needs_both():
-    measured = runs(low=[0.1, 0.1, 0.1], middle=[0.2, 0.2, 0.2], high=[0.3, 0.3, 0.15])
-    between = Both(Lower("low", "middle"), Lower("middle", "high"))
-    assert verdict(between, measured) == "partly"
-    assert verdict(between, runs(low=[0.1], middle=[0.2], high=[0.3])) == "reproduced"
-    assert verdict(between, runs(low=[0.3], middle=[0.2], high=[0.1])) == "not"
+@pytest.mark.parametrize(
+    ("high", "expected"),
+    [
+        ([0.3, 0.3, 0.3], "reproduced"),
+        ([0.3, 0.3, 0.201], "reproduced"),
+        ([0.3, 0.201, 0.201], "partly"),  # four of six hold, but one of three on this side
+        ([0.3, 0.3, 0.15], "partly"),
+        ([0.201, 0.201, 0.201], "not"),
+        ([0.1, 0.1, 0.1], "not"),
+    ],
+)
+def test_the_weaker_side_decides(high, expected):
+    measured = runs(low=[0.1, 0.1, 0.1], middle=[0.2, 0.2, 0.2], high=high)
+    sides = Lower("low", "middle"), Lower("middle", "high")
+    assert verdict(sides, measured) == verdict(sides[::-1], measured) == expected
 
 
-def test_narrows():
-    for first, expected in (([0.9, 0.7, 0.5], "reproduced"), ([0.5, 0.7, 0.9], "not"), ([0.7, 0.6, 0.701], "not")):
-        assert verdict(Narrows("a", "bb"), runs(a=first, bb=[0.4, 0.4, 0.4])) == expected
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ([0.9, 0.7, 0.5], "reproduced"),
+        ([0.1, 0.2, 0.3], "reproduced"),  # from below
+        ([0.5, 0.7, 0.9], "not"),
+        ([0.7, 0.6, 0.701], "not"),  # cannot be told
+        ([0.5, 0.3, 0.1], "not"),  # it passes by and draws away
+    ],
+)
+def test_narrows(first, expected):
+    assert verdict(Narrows("a", "bb"), runs(a=first, bb=[0.4, 0.4, 0.4])) == expected
+
+
+def test_narrows_in_some_panels_of_two_spends_at_least():
+    far_and_near = cells("one", a=[0.9, 0.7, 0.5], bb=[0.4] * 3), cells("two", a=[0.5, 0.7, 0.9], bb=[0.4] * 3)
+    assert verdict(Narrows("a", "bb"), Runs(chain(*far_and_near))) == "partly"
+    assert Narrows("a", "bb").evidence(runs(a=[0.9], bb=[0.4])) == []
 
 
 def test_gains_across_panels():
@@ -90,6 +123,23 @@ def test_gains_across_panels():
     assert verdict(GrowsAcross("a", "bb"), panels(0.2, 0.1, 0.0)) == "not"
 
 
+def test_what_both_share_cancels_in_a_ratio():
+    """Hard orders cost both algorithms in proportion: the ratio is the same in every run, so it is known exactly."""
+    hard = np.array([0.5, 1.0, 2.0, 4.0])
+    (evidence,) = Alike("a", "bb", within=0.1).evidence(Runs(each_run("panel", a=0.95 * hard, bb=hard)))
+    assert evidence.estimate == pytest.approx(-0.05)
+    assert evidence.margin == pytest.approx(0.0, abs=1e-12)
+    alone = Alike("a", "bb", within=0.1).evidence(Runs(each_run("panel", a=0.95 * hard, bb=hard[::-1])))
+    assert alone[0].answer == "open"
+
+
+def test_the_spread_of_the_second_algorithm_counts():
+    """Gains of an algorithm without spread over one with spread are as uncertain as that one."""
+    noisy = np.array([0.2, 0.5, 0.8, 0.4, 0.6])
+    panels = each_run("one", a=np.full(5, 0.45), bb=noisy), each_run("two", a=np.full(5, 0.4), bb=noisy[::-1])
+    assert GrowsAcross("a", "bb").evidence(Runs(chain(*panels)))[0].answer == "open"
+
+
 def test_steadier():
     def spreads(*factors):
         wild = (cells("panel", spread=factor, bb=[0.5] * 3) for factor in factors)
@@ -99,6 +149,64 @@ def test_steadier():
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 20)) == "reproduced"
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 0.05)) == "partly"
     assert verdict(Steadier("a", "bb"), spreads(1.5, 1.5, 1.5)) == "not"  # five runs cannot tell
+    assert verdict(Steadier("a", "bb"), spreads(0.05, 0.05, 0.05)) == "not"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        ([0.1, 0.1, 0.1], [0.1, 0.2, 0.4], "yes"),
+        ([0.1, 0.2, 0.4], [0.1, 0.1, 0.1], "no"),
+        ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], "open"),
+        ([0.1, 0.1, 0.2, 0.1], [0.1, 0.2, 0.4, 0.3], "open"),  # without one run there is no spread
+        ([0.1, 0.2], [0.1, 0.4], "open"),
+        ([0.1], [0.4], "open"),
+    ],
+)
+def test_steadier_without_spread_or_runs(first, second, answer):
+    measured = Runs(each_run("panel", a=first, bb=second))
+    assert [piece.answer for piece in Steadier("a", "bb").evidence(measured)] == [answer]
+    assert "holds in" in judge(Claim("", Steadier("a", "bb")), measured).numbers
+
+
+def null_ratio(rng):
+    """Gains that are equal, one algorithm with ten times the spread of the other, both with what an order costs."""
+    for panel in "pq":
+        order = rng.normal(0, 0.05, 10)
+        yield from each_run(panel, a=0.8 + order + rng.normal(0, 0.01, 10), bb=1.0 + order + rng.normal(0, 0.1, 10))
+
+
+def null_spread(rng):
+    """Equal spreads, with long tails and part of the error in common."""
+    order = rng.laplace(0, 0.05, 10)
+    yield from each_run("p", a=0.5 + order + rng.laplace(0, 0.1, 10), bb=0.5 + order + rng.laplace(0, 0.1, 10))
+
+
+def null_gap(rng):
+    """Equal gaps, of which the one at the larger spend is known ten times less well."""
+    for spend, spread in ((10.0, 0.01), (20.0, 0.1)):
+        yield from each_run("p", spend, a=0.5 + rng.normal(0, spread, 10), bb=np.full(10, 0.4))
+
+
+def null_edge(rng):
+    """A ratio at the very edge of what counts as alike, by a noisy second algorithm."""
+    yield from each_run("p", a=1.1 + rng.normal(0, 0.01, 10), bb=1.0 + rng.normal(0, 0.1, 10))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "null"),
+    [
+        (GrowsAcross("a", "bb"), null_ratio),
+        (Steadier("a", "bb"), null_spread),
+        (Narrows("a", "bb"), null_gap),
+        (Alike("a", "bb", within=0.1, or_better=True), null_edge),
+    ],
+)
+def test_where_there_is_nothing_few_experiments_say_otherwise(comparison, null):
+    """The intervals claim 5 %; twice as many are allowed to those of ten runs with long tails."""
+    rng = np.random.default_rng(0)
+    answers = [comparison.evidence(Runs(null(rng)))[0].answer for _ in range(500)]
+    assert np.mean([answer != "open" for answer in answers]) < 0.1
 
 
 def test_falls():
@@ -113,12 +221,22 @@ def test_slope_is_that_of_a_power_law():
     assert evidence.estimate == pytest.approx(0.5, abs=1e-3)
     assert verdict(Slope("a", 0.4, 0.6), measured) == "reproduced"
     assert verdict(Slope("a", 0.8, 1.2), measured) == "not"
+    steep = cells("steep", spread=0.01, a=[3 * spend for spend in SPENDS])
+    flat = cells("flat", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS])
+    assert verdict(Slope("a", 0.4, 0.6), Runs([*steep, *flat])) == "partly"
 
 
 def test_printed_numbers():
     measured = Runs([Cell(panel, "ratio", 0.0, 0, 0.0, value, 0.0) for panel, value in (("p", 0.45), ("q", 0.2))])
     for values, expected in (((0.45, 0.2), "reproduced"), ((0.45, 0.9), "partly"), ((0.9, 0.9), "not")):
         assert verdict(Printed("ratio", values, (0.01, 0.01)), measured) == expected
+
+
+def test_printed_numbers_of_several_runs_have_a_margin():
+    near, far = (Runs(each_run("p", 0.0, a=[0.44, 0.46, 0.45 + noise])) for noise in (0.0, 0.3))
+    assert verdict(Printed("a", (0.45,), (0.05,)), near) == "reproduced"
+    (evidence,) = Printed("a", (0.45,), (0.05,)).evidence(far)
+    assert (evidence.margin > 0.1, evidence.answer) == (True, "open")
 
 
 def test_a_level_meets_a_curve_at_all_its_spends():
@@ -143,4 +261,7 @@ def test_numbers_and_explanations():
     held, failed = (judge(claim, runs(a=[a], bb=[0.5])) for a in (0.1, 0.9))
     assert (held.explanation, failed.explanation) == ("", "because")
     assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4"
+    between = Claim("", (Lower("a", "bb"), Lower("bb", "ccc")))
+    numbers = judge(between, runs(a=[0.1, 0.1], bb=[0.5, 0.5], ccc=[0.9, 0.1])).numbers
+    assert numbers == "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 and +0"
     assert str(Evidence("20", -0.4, 0.01, -1.0, 0.0)) == "20: -0.4 ± 0.01 (yes)"

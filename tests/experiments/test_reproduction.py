@@ -15,7 +15,7 @@ from sparing.datasets import make_power_law
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Lower, Printed
 from sparing.experiments.figures import RATIO, Figure, Scale, Task
-from sparing.experiments.journal import Cell, Journal
+from sparing.experiments.journal import UNFINISHED, Cell, Journal
 from sparing.experiments.kukliansky_shamir import ADAGRAD
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
@@ -114,6 +114,35 @@ def test_folders_of_other_settings_or_other_files_are_refused(tmp_path):
         Reproduction(tmp_path, TINY, 0).open()
 
 
+def test_settings_are_written_once_and_at_once(tmp_path):
+    (tmp_path / f"settings.json.1{UNFINISHED}").write_text("{", encoding="utf-8")  # left by a run that was killed
+    Reproduction(tmp_path, TINY, 0).open()
+    file = tmp_path / "settings.json"
+    same = file.read_text(encoding="utf-8").replace("\n", "")
+    file.write_text(same, encoding="utf-8")
+    Reproduction(tmp_path, TINY, 0).open()
+    assert file.read_text(encoding="utf-8") == same
+
+
+def test_a_journal_is_repaired_at_once_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "cells.csv"
+    Journal(path, Cell).add(Cell("panel", "AERR", 50.0, 0, 48.0, 0.9, 0.1))
+    before = path.read_text(encoding="utf-8") + "panel,AE"
+    path.write_text(before, encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            Journal(path, Cell)
+    assert path.read_text(encoding="utf-8") == before
+    assert len(Journal(path, Cell).rows) == 1
+    assert path.read_text(encoding="utf-8") == before.removesuffix("panel,AE")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -163,6 +192,6 @@ def test_series_and_claims_speak_of_the_same(figure):
         for task in make(TINY, 0).tasks(TINY)
     ]
     for claim in figure.claims:
-        assert claim.comparison.evidence(Runs(cells))
+        assert all(comparison.evidence(Runs(cells)) for comparison in claim.sides)
     names = {cell.algorithm for cell in cells}
     assert len({(look(name)["color"], look(name)["marker"]) for name in names}) == len(names)

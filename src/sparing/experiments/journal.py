@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 from pathlib import Path
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
@@ -35,6 +36,7 @@ class Choice(NamedTuple):
 
 
 Row = TypeVar("Row", Cell, Choice)
+UNFINISHED = ".part"
 KEYS = {Cell: 4, Choice: 3}  # so many columns say which run it is
 
 
@@ -55,7 +57,7 @@ class Journal(Generic[Row]):
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         whole = text[: text.rfind("\n") + 1]  # a killed run may have left half a line
         if whole != text or not whole:
-            path.write_text(whole or _line(kind._fields), encoding="utf-8")
+            write_whole(path, whole or _line(kind._fields))
         for values in list(csv.reader(io.StringIO(whole)))[1:]:
             self._keep(kind(*(read(value) for read, value in zip(kind.__annotations__.values(), values, strict=True))))
 
@@ -67,6 +69,13 @@ class Journal(Generic[Row]):
 
     def _keep(self, row: Row) -> None:
         self.rows[tuple(row[: KEYS[self.kind]])] = row
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file at once: whoever is killed on the way leaves the old one, not half of the new one."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)
 
 
 def _line(values) -> str:

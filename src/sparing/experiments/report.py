@@ -28,9 +28,9 @@ summary { cursor: pointer; color: #555; }
 <h1>The papers' experiments</h1>
 <p>$settings</p>
 <p>A claim is <b>reproduced</b> if it holds in two thirds of its comparisons or more and is contradicted in none,
-<b>partly</b> if it holds in some, <b>not</b> if in none. A comparison holds, or is contradicted, if the 95 % interval
-of the mean over repetitions lies inside, or outside, what the claim allows; otherwise it is open. Differences between
-algorithms are taken repetition by repetition.</p>
+<b>partly</b> if it holds in some, <b>not</b> if in none; of a claim with several sides the weakest decides. A
+comparison holds, or is contradicted, if the 95 % interval over repetitions lies inside, or outside, what the
+claim allows; otherwise it is open. Algorithms are compared repetition by repetition.</p>
 <p class="verdict">$summary</p>
 $figures
 </body></html>

@@ -13,7 +13,7 @@ from sparing import __version__
 from sparing.experiments import compadagrad, effective_dimension, hazan_koren, kukliansky_shamir
 from sparing.experiments.claims import Judgement, judge
 from sparing.experiments.figures import Experiment, Figure, Scale, Task
-from sparing.experiments.journal import Cell, Choice, Journal
+from sparing.experiments.journal import UNFINISHED, Cell, Choice, Journal, write_whole
 from sparing.experiments.runs import Runs
 
 CATALOGUE: tuple[Figure, ...] = (
@@ -63,10 +63,11 @@ class Reproduction:
                     f"the folder {str(self.folder)!r} holds runs with {name} {theirs.get(name)!r}, not {mine[name]!r}; "
                     "ask for the same, or change --output."
                 )
-        elif self.folder.is_dir() and any(self.folder.iterdir()):
+            return
+        if self.folder.is_dir() and any(path.suffix != UNFINISHED for path in self.folder.iterdir()):
             raise ValueError(f"the folder {str(self.folder)!r} holds other files; change --output to a new folder.")
         self.folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(mine, indent=1) + "\n", encoding="utf-8")
+        write_whole(file, json.dumps(mine, indent=1) + "\n")
 
     def run(self, figures: Sequence[Figure], *, jobs: int = 1, progress: Callable[[float], None] | None = None) -> None:
         """Make the runs that are missing. ``progress`` is told the part of all the work that was just done."""
