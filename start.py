@@ -20,9 +20,12 @@ CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], 
 
 def run(*command, folder=ROOT):
     """Run a tool of the environment, from the project's root unless told otherwise; stop here if it fails."""
-    result = subprocess.run([str(BIN / command[0]), *command[1:]], cwd=folder)
-    if result.returncode:
-        sys.exit(result.returncode)
+    try:
+        code = subprocess.run([str(BIN / command[0]), *command[1:]], cwd=folder).returncode
+    except KeyboardInterrupt:  # the tool was told too
+        code = 130
+    if code:
+        sys.exit(code)
 
 
 def install(extras):

@@ -2,7 +2,7 @@
 
 The pilot's cells give a model of attributes and target; from that model data is made, bought and learnt from as it
 would be in earnest, at every spend, by both ways. The pilot's examples are drawn anew each time (the bootstrap), so the
-spread of the results includes how little a short pilot knows.
+spread of the results includes how little a short pilot knows, but not what its model cannot say.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,18 @@ from sparing.fitting import read_prices
 from sparing.geometry.cells import describe
 from sparing.kernels.factor import Factors
 from sparing.learners import PairwiseMoments
+from sparing.learners.auto import WIDEST_FULL
 from sparing.learners.buying import Shop
 from sparing.learners.expectation import Standard, after
 from sparing.learners.factor import choose_rank, factor_rounds, factor_weights
+from sparing.learners.full_covariance import covariance_rounds
 from sparing.learners.pairwise import WIDEST_TO_TRY
 from sparing.tables import read_table
 from sparing.theory import rows_needed
 
 LEAST_PILOT = 30  # examples
 LARGEST = 4e7  # simulated values at once
-ROUNDS = 20
+ROUNDS, FULL_ROUNDS = 20, 40  # of EM, for a few factors and for any covariance
 RANKS = (2, 5, 10)
 
 
@@ -137,8 +139,15 @@ def _whole_rows(shop: Shop, spend: float) -> int:
 
 
 def _world(cells: Cells, rank: int) -> World:
-    """The model of a pilot."""
-    return _in_units(*after(factor_rounds(cells, describe(cells), rank), ROUNDS))
+    """The model of a pilot: any covariance for up to 100 attributes, where a few factors would leave out too much.
+
+    What shrinks it to the identity is taken small: every bit of that looks like noise that no spend could remove.
+    """
+    seen = describe(cells)
+    if cells.n_attributes > WIDEST_FULL:
+        return _in_units(*after(factor_rounds(cells, seen, rank), ROUNDS))
+    data, covariance = after(covariance_rounds(cells, seen, prior=1.0), FULL_ROUNDS)
+    return _in_units(data, Factors(np.linalg.cholesky(covariance), np.zeros(len(covariance))))
 
 
 def _in_units(data: Standard, factors: Factors) -> World:

@@ -42,8 +42,12 @@ def reproduce_command(
         figures = find_figures(paper.lower(), figures=figure or (), tables=table or ())
         reproduction = Reproduction(output, QUICK if quick else FULL, seed)
         reproduction.open()
-        with progress_bar(quiet, doing="reproducing") as report:
-            reproduction.run(figures, jobs=jobs, progress=report)
+        try:
+            with progress_bar(quiet, doing="reproducing") as report:
+                reproduction.run(figures, jobs=jobs, progress=report)
+        except KeyboardInterrupt:
+            print(f"stopped; what is done is kept in {output}, and the same command goes on from there")
+            raise
         page = write_report(reproduction)
         if not quiet:
             _show_verdicts(reproduction, figures)

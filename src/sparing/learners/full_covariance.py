@@ -11,7 +11,7 @@ from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, lasso_candidates
 
 
-def covariance_rounds(cells: Cells, seen: Described) -> Iterator[tuple[Standard, np.ndarray]]:
+def covariance_rounds(cells: Cells, seen: Described, prior: float = PRIOR) -> Iterator[tuple[Standard, np.ndarray]]:
     """The covariance of attributes and targets after one round of EM, two, and so on, shrunk to the identity."""
     data = Standard(cells, seen)
     size = data.n_attributes + data.n_outputs
@@ -34,7 +34,7 @@ def covariance_rounds(cells: Cells, seen: Described) -> Iterator[tuple[Standard,
     while True:
         lower = sum(data.in_parts(expect))
         whole = lower + np.tril(lower, -1).T
-        covariance = (whole + n * covariance + PRIOR * np.eye(size)) / (n + PRIOR)
+        covariance = (whole + n * covariance + prior * np.eye(size)) / (n + prior)
         yield data, covariance
 
 

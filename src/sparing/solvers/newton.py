@@ -116,7 +116,7 @@ class Newton:
         self.effective_dimension: float | None = None
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
-        """Newton steps with backtracking until the decrement and what it leaves, twice the excess, are within the tolerance."""
+        """Newton steps with backtracking until what is left, twice the excess, is within the tolerance."""
         W, n_steps = W.astype(np.float64), 0
         if self.adaptive:
             W, Z, gradient, n_steps = self._quick_steps(W, tol, max_iter // 2)
