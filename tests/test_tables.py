@@ -102,7 +102,7 @@ def test_what_cannot_be_read_says_why(tmp_path, frame):
         ("data.csv", None, "no target: say which column"),
         ("data.csv", "kind", "has 3 classes that are not numbers"),
         ("bad.parquet", "y", "bad.parquet could not be read"),
-        ("empty.csv", "y", "empty.csv could not be read"),
+        ("empty.csv", "y", "empty.csv is empty"),
         ("bad.npz", None, "bad.npz could not be read"),
         ("short.npz", None, r"shape \(2,\) for 3 rows"),
         ("data.xlsx", "y", r"must end in one of \.csv"),
