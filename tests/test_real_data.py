@@ -10,6 +10,7 @@ import sklearn.datasets
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from dataset_checks import check_fields, ratios
 from sparing.datasets import (
     load_covertype,
     load_medical,
@@ -18,32 +19,11 @@ from sparing.datasets import (
     scale_max_abs,
 )
 
-FIELDS = {"data", "target", "feature_names", "DESCR"}
-FIELDS |= {"labels", "in_train", "costs", "discount_costs", "groups"}
 MEDICAL_SIZES = {"heart": (303, 13), "pima": (768, 8), "hepatitis": (155, 19), "thyroid": (7200, 21)}
-
-
-def ratios(moments):
-    """The improvement ratios for ridge and lasso."""
-    d = len(moments)
-    return np.sqrt(moments).sum() ** 2 / (d * moments.sum()), moments.sum() / (d * moments.max())
 
 
 def counts(labels):
     return np.unique(labels, return_counts=True)[1].tolist()
-
-
-def check_fields(bunch):
-    n, d = bunch.data.shape
-    assert set(bunch) >= FIELDS
-    assert bunch.target.shape == (n,)
-    assert len(bunch.feature_names) == len(set(bunch.feature_names)) == d
-    assert all(isinstance(name, str) for name in bunch.feature_names)
-    assert bunch.DESCR
-    for per_example in (bunch.labels, bunch.in_train):
-        assert per_example is None or per_example.shape == (n,)
-    for per_attribute in (bunch.costs, bunch.discount_costs, bunch.groups):
-        assert per_attribute is None or per_attribute.shape == (d,)
 
 
 # Real data, from files
