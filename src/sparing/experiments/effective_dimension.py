@@ -174,7 +174,7 @@ FIGURES = (
                 Lower(CONJUGATE, PROXIMAL),
             ),
         ),
-        minutes={"quick": 0.4, "full": 5},
+        minutes={"quick": 0.9, "full": 9},
         axes=Axes("λ′ / λ (log scale)", "work, in passes over the data (log scale)", log=True),
     ),
     Figure(
