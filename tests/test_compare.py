@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sparing import learners
 from sparing.compare import ALGORITHMS, LINE_UPS, algorithm_names, compare
-from sparing.compare.experiment import Data
+from sparing.compare.experiment import Data, seed_of_repetition
 from sparing.datasets import load_mnist_pair, make_power_law
 
 
@@ -54,13 +54,18 @@ def test_same_seed_same_rows_whatever_the_threads(steep):
     assert first.rows != compare(X, y, random_state=1, **options).rows
 
 
+def test_neighbouring_seeds_share_no_repetition():
+    assert len({seed_of_repetition(seed, repetition) for seed in range(20) for repetition in range(20)}) == 400
+
+
 def test_a_row_is_what_the_learner_itself_gives(steep):
     """Rebuild one run by hand from the split, the chosen setting and the order of its repetition."""
     X, y = steep
     result = compare(X, y, budget=4, algorithms=["AERR"], seeds=2, points=1, scale=False, random_state=5)
     row = result.rows[1]
     data = Data.split(X, y, 4, 0.25, False, 5)
-    order = np.random.default_rng(5 + row.repetition + 1).permutation(data.y.size)
+    seed = seed_of_repetition(5, row.repetition)
+    order = np.random.default_rng(seed).permutation(data.y.size)
     learner = learners.AERR(
         100,
         budget=4,
@@ -68,7 +73,7 @@ def test_a_row_is_what_the_learner_itself_gives(steep):
         radius=row.radius,
         step_scale=row.strength,
         norm_bound=np.sqrt((data.X**2).sum(axis=1).mean()),
-        random_state=5 + row.repetition + 1,
+        random_state=seed,
     ).run(data.X[order], data.y[order])
     error = np.mean((data.X_test @ learner.coef - data.y_test) ** 2) / np.mean(data.y_test**2)
     assert row.error == pytest.approx(error, rel=1e-6)

@@ -239,7 +239,7 @@ class Data:
 
     def repeat(self, chosen, repetition: int) -> list[Row]:
         """All algorithms at all allowances on one new order of the training data."""
-        seed = self.seed + repetition + 1
+        seed = seed_of_repetition(self.seed, repetition)
         order = np.random.default_rng(seed).permutation(self.y.size)
         X, y, zero = self.X[order], self.y[order], np.mean(self.y_test**2)
         rows = []
@@ -264,6 +264,11 @@ def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, float
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge shows in its loss
         model.fit(X, y)
     return np.ravel(model.coef_), 0.0, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1]
+
+
+def seed_of_repetition(seed: int, repetition: int) -> int:
+    """One of its own for every pair: experiments with neighbouring seeds have no repetition in common."""
+    return int(np.random.SeedSequence((seed, repetition)).generate_state(1)[0])
 
 
 def cautious_mean(losses) -> float:

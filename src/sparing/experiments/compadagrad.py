@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
+from sparing.compare.experiment import seed_of_repetition
 from sparing.datasets import load_mnist_pair, load_rcv1
 from sparing.estimators import OnlineClassifier
 from sparing.experiments.claims import Claim
@@ -118,7 +119,7 @@ class Draws:
         return None
 
     def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
-        found = self.draw(task.algorithm, task.spend, self.seed + task.repetition)
+        found = self.draw(task.algorithm, task.spend, seed_of_repetition(self.seed, task.repetition))
         return task.spend, getattr(found, self.outcome)
 
 

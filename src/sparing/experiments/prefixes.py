@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
-from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, cautious_mean, fit
+from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, cautious_mean, fit, seed_of_repetition
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.experiments.figures import RATIO, Scale, Setting, Task
 from sparing.geometry import improvement_ratio
@@ -65,7 +65,7 @@ class Prefixes(Data):
         if task.algorithm == RATIO:
             penalty = next(iter(self.algorithms.values())).penalty
             return 0.0, improvement_ratio(self.moments, penalty) if self.ratio is None else self.ratio
-        algorithm, seed = self.algorithms[task.algorithm], self.seed + task.repetition + 1
+        algorithm, seed = self.algorithms[task.algorithm], seed_of_repetition(self.seed, task.repetition)
         m = self.examples(algorithm, int(task.spend))
         prefix = np.random.default_rng(seed).permutation(self.y.size)[:m]
         chosen = self._setting(algorithm, *(setting or (1.0, 1.0)), seed)
