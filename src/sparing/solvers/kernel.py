@@ -114,12 +114,15 @@ def solve_kernel_ridge(
         objective = tol * np.abs(np.einsum("ij,ij->j", W[:, : -probes.shape[1] or None], targets))
         return np.append(objective, np.full(probes.shape[1], DEVIATION * (made.effective_dimension or 0.0) / ridge))
 
+    wanted_and_probes = np.hstack([targets, probes])
+    exact = method == "cholesky"  # the first step of conjugate gradients is then all, and cheaper made here
     descent = conjugate_gradients(
         lambda V: gram @ V + ridge * V,
-        np.hstack([targets, probes]),
+        wanted_and_probes,
         made.inverse,
         enough=lambda energy, W: energy <= allowed(W),
-        max_iter=max_iter,
+        max_iter=max_iter - exact,
+        start=made.inverse(wanted_and_probes) if exact else None,
     )
     wanted = slice(targets.shape[1])
     scale = np.maximum(allowed(descent.point)[wanted], np.finfo(float).tiny)
@@ -129,7 +132,7 @@ def solve_kernel_ridge(
         dimension += ridge * float(np.sum(probes * missing)) / probes.shape[1]
     solution = Solution(
         descent.point[:, wanted],
-        descent.iterations,
+        descent.iterations + exact,
         float(np.max(tol * descent.energy[wanted] / scale)),
         bool(np.all(descent.energy[wanted] <= scale)),
         made.size,

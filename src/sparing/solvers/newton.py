@@ -11,19 +11,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sparing import checks
-from sparing.geometry.leverage import Sample, draw_by_leverage
-from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.geometry.rows import Rows
 from sparing.solvers.ball import within_ball
-from sparing.solvers.conjugate import Operator, conjugate_gradients
-from sparing.solvers.least_squares import OVERSAMPLING, SMALL
+from sparing.solvers.conjugate import conjugate_gradients
+from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import SmoothLoss
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
-QUICK_STEPS, QUICK_STEPS_SPARSE = 60, 20  # of L-BFGS before the first Newton step
-PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
+QUICK_STEPS = 20  # of L-BFGS before the first Newton step
 MOST_STEPS = 1000  # of them for one Newton step
-MOST = 4000  # rows of a sketch that "auto" makes
 FORCING = 0.3  # of the root of the gradient's energy that one Newton step may leave at most
 
 
@@ -110,15 +107,12 @@ class Newton:
         self.rows, self.loss, self.ridge, self.fit_intercept, self.rng = rows, loss, ridge, fit_intercept, rng
         self.pull, self.total_ridge = pull, ridge + pull
         self.centre: np.ndarray = np.zeros(1)
-        self.adaptive, self.plain_steps = method == "auto", PLAIN_STEPS
-        self.method = "cg" if self.adaptive else method
-        self.sample: Sample | None = None
-        self.effective_dimension: float | None = None
+        self.inverse = HessianInverse(rows, loss, self.total_ridge, method, rng)
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
         """Newton steps with backtracking until what is left, twice the excess, is within the tolerance."""
         W, n_steps = W.astype(np.float64), 0
-        if self.adaptive:
+        if self.inverse.adaptive:
             W, Z, gradient, n_steps = self._quick_steps(W, tol, max_iter // 2)
         else:
             Z = self._scores(W)
@@ -137,8 +131,8 @@ class Newton:
             if not moved:
                 break
             gradient = self._gradient(W, Z)
-        size = 0 if self.sample is None else len(self.sample.indices)
-        return Solution(W, n_steps, residual, residual <= tol, size, self.effective_dimension)
+        size = 0 if self.inverse.sample is None else len(self.inverse.sample.indices)
+        return Solution(W, n_steps, residual, residual <= tol, size, self.inverse.effective_dimension)
 
     def _quick_steps(self, W, tol: float, max_iter: int):
         """Where L-BFGS comes to, at two products with A a step, until the objective hardly falls.
@@ -154,8 +148,7 @@ class Newton:
             Z = scores[w.tobytes()] = self._scores(trial)
             return self._value(trial, Z) / unit, self._gradient(trial, Z).ravel() / unit
 
-        most = QUICK_STEPS_SPARSE if self.rows.is_sparse else QUICK_STEPS
-        options = {"maxiter": min(most, max_iter), "ftol": tol, "gtol": 0.0}
+        options = {"maxiter": min(QUICK_STEPS, max_iter), "ftol": tol, "gtol": 0.0}
         found = minimize(objective, W.ravel(), jac=True, method="L-BFGS-B", options=options)
         W, Z = found.x.reshape(W.shape), scores.get(found.x.tobytes())
         return W, self._scores(W) if Z is None else Z, unit * found.jac.reshape(W.shape), int(found.nit)
@@ -180,11 +173,11 @@ class Newton:
             return (self._transposed(curve(self._scores(V))) + self._weights_only(self.total_ridge * V)).reshape(-1, 1)
 
         def descend(start, limit, fine):
-            inverse = self._inverse(Z)
+            inverse = self.inverse.at(Z)
             energy = float(np.sum(gradient * inverse(gradient)))
             forcing = min(FORCING, np.sqrt(energy / first)) if first else FORCING
             left_over = 0.1 * goal if fine else max(forcing**2 * energy, 0.1 * goal)
-            return conjugate_gradients(
+            descent = conjugate_gradients(
                 hessian,
                 -gradient.reshape(-1, 1),  # outputs may depend on each other: one vector, not several columns
                 lambda v: inverse(v.reshape(shape)).reshape(-1, 1),
@@ -192,14 +185,15 @@ class Newton:
                 max_iter=limit,
                 start=start,
             )
+            self.inverse.served(descent.iterations)
+            return descent
 
         def solve(start, fine):
-            descent = descend(start, self.plain_steps if self.adaptive else MOST_STEPS, fine)
-            if self.adaptive and descent.iterations == self.plain_steps:
-                self._precondition(Z)
+            limit = self.inverse.plain_steps if self.inverse.adaptive else MOST_STEPS
+            descent = descend(start, limit, fine)
+            if self.inverse.adaptive and descent.iterations == limit:
+                self.inverse.precondition(Z)
                 return descend(descent.point, MOST_STEPS, fine)
-            if not self.rows.is_sparse:  # whose preconditioners cost less: so many steps in all, not in each of them
-                self.plain_steps -= descent.iterations
             return descent
 
         descent = solve(None, False)
@@ -208,42 +202,6 @@ class Newton:
             descent = solve(descent.point, True)
             decrement, left = _decrement(gradient, descent.point), float(descent.energy[0])
         return descent.point.reshape(shape), decrement, left
-
-    def _precondition(self, Z) -> None:
-        """From now on by a sketch; if it would be too large by all rows, unless they are sparse: then not at all."""
-        self.adaptive = False
-        if self.rows.is_sparse or self.rows.shape[1] > SMALL:
-            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
-        self.method = "sketch" if self.sample is not None else "cg" if self.rows.is_sparse else "cholesky"
-
-    def _inverse(self, Z) -> Operator:
-        """An approximate inverse of the Hessian; weights and intercepts apart, which centred rows allow."""
-        total = max(float(self.loss.curvature(Z).sum()), np.finfo(float).tiny)
-        if self.method == "cg":
-            within: Operator = lambda V: V / self.total_ridge  # noqa: E731
-        else:
-            within = RidgeInverse(self._sketch(Z), self.total_ridge)
-        return lambda V: np.concatenate([within(V[:-1]), V[-1:] / total])
-
-    def _sketch(self, Z) -> Rows:
-        """Rows times the root of their curvature: all, or those drawn once and for all when the first was needed."""
-        weighted = self._weighted(Z)
-        if self.method == "cholesky":
-            return weighted
-        sample = self.sample or self._draw(weighted, None)
-        return weighted.take(sample.indices, sample.factors)
-
-    def _weighted(self, Z) -> Rows:
-        scale = np.sqrt(self.loss.curvature(Z))
-        own = scale if self.rows.scale is None else scale * self.rows.scale
-        return Rows(self.rows.X, scale=own, shift=self.rows.shift)
-
-    def _draw(self, weighted: Rows, most: int | None) -> Sample:
-        """Rows by their leverage, to be kept unless they ask for more than ``most``."""
-        sample = draw_by_leverage(weighted, self.total_ridge, self.rng, oversampling=OVERSAMPLING, most=most)
-        if most is None or sample.wanted <= most:
-            self.sample, self.effective_dimension = sample, float(sample.scores.sum())
-        return sample
 
     def _search(self, W, Z, value, step, change, decrement):
         """Halve the step until the objective falls as it should; scores move along, so no pass over A is needed."""

@@ -1,0 +1,93 @@
+"""Approximate inverses of the Hessian of a smooth loss: made when plain steps are too many, kept while they serve."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.geometry.leverage import Sample, draw_by_leverage
+from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.solvers.conjugate import Operator
+from sparing.solvers.least_squares import OVERSAMPLING, SMALL
+from sparing.solvers.losses import SmoothLoss
+
+PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
+PLAIN_STEPS_SMALL = 20  # where it costs no more than so many products with A: dense rows of few columns
+WORN_STEPS, WORN_RATIO = 12, 8.0  # one is made anew once it needs more steps, or curvatures fell by this factor
+MOST = 4000  # rows of a sketch that "auto" makes
+
+
+class _Made(NamedTuple):
+    inverse: RidgeInverse
+    curvature: np.ndarray  # of the examples, where it was made
+
+
+class HessianInverse:
+    r"""The inverse of :math:`A^T D A + \lambda I`, or one near it, as the curvatures D of the loss change.
+
+    ``method`` is "cg" (the ridge alone), "sketch" (rows drawn once and for all, with their present curvature),
+    "cholesky" (all rows), or "auto": "cg" until so many steps have been made that a preconditioner is called for.
+    """
+
+    def __init__(self, rows: Rows, loss: SmoothLoss, ridge: float, method: str, rng):
+        self.rows, self.loss, self.ridge, self.rng = rows, loss, ridge, rng
+        self.small = not rows.is_sparse and rows.shape[1] <= SMALL
+        self.adaptive, self.method = method == "auto", "cg" if method == "auto" else method
+        self.plain_steps = PLAIN_STEPS_SMALL if self.small else PLAIN_STEPS
+        self.sample: Sample | None = None
+        self.effective_dimension: float | None = None
+        self.made: _Made | None = None
+
+    def at(self, Z: np.ndarray) -> Operator:
+        r"""For weights and, in the last row, intercepts: apart from each other, which centred rows allow.
+
+        One made before serves on. Where every curvature is at least 1/f of what it was then, P/f is below the Hessian,
+        as the energy of a residual must have it to bound its error.
+        """
+        curvature = self.loss.curvature(Z)
+        total = max(float(curvature.sum()), np.finfo(float).tiny)
+        if self.method == "cg":
+            return lambda V: np.concatenate([V[:-1] / self.ridge, V[-1:] / total])
+        if self.made is None or (fallen := _fallen(self.made.curvature, curvature)) > WORN_RATIO:
+            self.made, fallen = _Made(RidgeInverse(self._sketch(Z), self.ridge), curvature), 1.0
+        within = self.made.inverse
+        return lambda V: np.concatenate([fallen * within(V[:-1]), V[-1:] / total])
+
+    def served(self, steps: int) -> None:
+        """Take note of the steps that conjugate gradients made with it."""
+        if steps > WORN_STEPS:
+            self.made = None
+        if self.adaptive and not self.rows.is_sparse:  # so many steps in all; of sparse rows, where one
+            self.plain_steps -= steps  # costs less, in each descent
+
+    def precondition(self, Z: np.ndarray) -> None:
+        """From now on by a sketch; if it would be too large by all rows, unless they are sparse: then not at all."""
+        self.adaptive = False
+        if not self.small:
+            self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
+        self.method = "sketch" if self.sample is not None else "cg" if self.rows.is_sparse else "cholesky"
+
+    def _sketch(self, Z: np.ndarray) -> Rows:
+        """Rows times the root of their curvature: all, or those drawn when the first was needed."""
+        weighted = self._weighted(Z)
+        if self.method == "cholesky":
+            return weighted
+        sample = self.sample or self._draw(weighted, None)
+        return weighted.take(sample.indices, sample.factors)
+
+    def _weighted(self, Z: np.ndarray) -> Rows:
+        scale = np.sqrt(self.loss.curvature(Z))
+        own = scale if self.rows.scale is None else scale * self.rows.scale
+        return Rows(self.rows.X, scale=own, shift=self.rows.shift)
+
+    def _draw(self, weighted: Rows, most: int | None) -> Sample:
+        """Rows by their leverage, to be kept unless they ask for more than ``most``."""
+        sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
+        if most is None or sample.wanted <= most:
+            self.sample, self.effective_dimension = sample, float(sample.scores.sum())
+        return sample
+
+
+def _fallen(before: np.ndarray, now: np.ndarray) -> float:
+    """The largest factor by which a curvature fell; 1 if none did."""
+    with np.errstate(over="ignore"):
+        return float(np.max(before / np.maximum(now, np.finfo(float).tiny), initial=1.0))
