@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog, minimize
+from scipy.optimize import brentq, linprog, minimize
 
 from sparing import designs
 
@@ -137,3 +137,63 @@ def test_at_one_price_as_without_prices():
     variances, _ = random_shop(5)
     plain = designs.adaptive(variances, looks=np.arange(6))
     np.testing.assert_allclose(designs.adaptive(variances, prices=np.full(6, 3.0), looks=np.arange(6)), plain)
+
+
+# Known spreads, and what is worth a look ----------------------------------------------------------------------------
+
+
+def chances_of(shares, number):
+    """What draws without replacement by these shares reach, if so many are made: a race of exponential clocks."""
+    time = brentq(lambda time: np.sum(-np.expm1(-time * shares)) - number, 0.0, 1e9)
+    return -np.expm1(-time * shares)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_examples", [20, 2000])
+def test_worthwhile_looks_leave_the_least_to_be_learnt(seed, n_examples):
+    """sum a / (1 + n p a) over chances p with <p, c> = b, by a generic solver."""
+    variances, prices = random_shop(seed, d=8)
+    variances[:3] *= 1e-4
+    part, budget = variances / variances.sum(), 0.3 * prices.sum()
+
+    def left(p):
+        return float(np.sum(part / (1.0 + n_examples * p * part)))
+
+    found = minimize(
+        left,
+        np.full(8, 0.3),
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * 8,
+        constraints={"type": "eq", "fun": lambda p: p @ prices - budget},
+        options={"ftol": 1e-14, "maxiter": 2000},
+    )
+    shares = designs.worthwhile(variances, budget=budget, n_examples=n_examples, prices=prices, floor=0.0)
+    chances = chances_of(shares, found.x.sum())
+    assert chances @ prices == pytest.approx(budget, rel=0.01)
+    assert left(chances) <= found.fun * (1 + 1e-4)
+
+
+def test_what_is_not_worth_a_look_gets_none_beyond_the_floor():
+    variances = np.array([1.0, 1.0, 1.0, 1e-6])
+    few = designs.worthwhile(variances, budget=2, n_examples=1_000, floor=0.0)
+    np.testing.assert_allclose(few, [1 / 3, 1 / 3, 1 / 3, 0.0])
+    assert designs.worthwhile(variances, budget=2, n_examples=10**9, floor=0.0)[3] > 0.2
+    assert designs.worthwhile(variances, budget=2, n_examples=1_000, floor=0.2)[3] == pytest.approx(0.05)
+
+
+def test_worthwhile_looks_make_up_for_those_so_far():
+    alike = {"budget": 1, "n_examples": 100, "floor": 0.0}
+    shares = designs.worthwhile(np.ones(2), looks=[40, 0], **alike)
+    np.testing.assert_allclose(chances_of(shares, 1.0), [10 / 60, 50 / 60], rtol=1e-6)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 50), st.floats(0.1, 9), st.integers(0, 99)), min_size=1),
+    st.floats(0.1, 100.0),
+    st.integers(1, 10**7),
+)
+def test_worthwhile_shares_are_shares(rows, budget, n_examples):
+    variances, prices, looks = np.array(rows).T
+    shares = designs.worthwhile(variances, budget=budget, n_examples=n_examples, prices=prices, looks=looks)
+    assert shares.sum() == pytest.approx(1.0)
+    assert (shares > 0).all()

@@ -5,11 +5,14 @@ attribute is zero in every example. Known moments may say so; estimated ones may
 """
 
 import numpy as np
+from scipy.optimize import brentq
 
 from sparing import checks
 
 PENALTIES = ("ridge", "lasso")
 DESIGNS = ("uniform", "moments", "two-phase")
+TRIFLE = 1e-12  # a part of all spread that is none
+NEARLY_ALWAYS = 0.9999  # the largest chance that draws without replacement are asked for
 
 
 def uniform(n_attributes: int) -> np.ndarray:
@@ -107,12 +110,7 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     >>> adaptive([1.0, 1.0], [1.0, 0.0], looks=[10, 10], floor=0.0).round(2).tolist()
     [0.77, 0.23]
     """
-    variances = np.asarray(variances, np.float64)
-    prices = np.ones(variances.size) if prices is None else np.asarray(prices, np.float64)
-    harm = variances / max(variances.sum(), np.finfo(float).tiny)
-    if weights is not None:
-        used = np.square(weights).reshape(-1, variances.size).sum(axis=0) * variances
-        harm = harm + used / max(used.sum(), np.finfo(float).tiny)
+    harm, prices = _harm(variances, weights), _prices(prices, len(variances))
     wished = np.sqrt(harm / prices)
     if not wished.any():
         wished = 1.0 / np.sqrt(prices)
@@ -121,5 +119,76 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
         looks = np.asarray(looks, np.float64)
         missing = np.maximum(2.0 * looks.sum() * wished - looks, 0.0)
         wished = missing / missing.sum()
+    return _with_floor(wished, prices, floor)
+
+
+def worthwhile(
+    variances, weights=None, *, budget: float, n_examples: int, prices=None, looks=None, floor: float = 0.02
+) -> np.ndarray:
+    r"""As :func:`adaptive`, where the spread of attributes is known and not estimated: some are not worth a look.
+
+    Of the prediction's variance attribute i holds the part :math:`a_i` (scaled to sum to 1). Regression on n examples
+    that see it with chance :math:`p_i` leaves :math:`a_i / (1 + n p_i a_i)` of that to be learnt. At a price of
+    :math:`c_i` a look and a budget of b an example the sum is smallest for
+
+    .. math:: p_i = \Bigl[\frac{K}{\sqrt{c_i}} - \frac{1}{n a_i}\Bigr]_0^1, \qquad \sum_i c_i p_i = b,
+
+    alike for what matters most, and zero where :math:`n a_i` is too small. Draws without replacement reach those
+    chances by shares of :math:`-\log(1 - p_i)`. From estimated spreads it would give up attributes before they are
+    known.
+
+    Parameters
+    ----------
+    variances, weights, prices, looks, floor
+        As for :func:`adaptive`.
+    budget : float
+        b, what may be spent on an example.
+    n_examples : int
+        n, all examples, those already seen as well.
+
+    Examples
+    --------
+    >>> worthwhile([4.0, 4.0, 0.001], budget=1, n_examples=100, floor=0.0).round(2).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    harm, prices = _harm(variances, weights), _prices(prices, len(variances))
+    if not harm.any() or prices.sum() <= budget:
+        return adaptive(variances, weights, prices=prices, looks=looks, floor=floor)
+    part = harm / harm.sum()
+    worth = part > TRIFLE
+    often = 1.0 / (n_examples * np.maximum(part, TRIFLE))
+
+    def chances(level):
+        return np.clip(level / np.sqrt(prices) - often, 0.0, 1.0)
+
+    highest = float(np.max((1.0 + often[worth]) * np.sqrt(prices[worth])))  # here all that is worth anything is bought
+    if prices[worth].sum() <= budget:
+        level = highest
+    else:
+        level = float(brentq(lambda level: prices @ chances(level) - budget, 0.0, highest, maxiter=500))
+    wished = np.where(worth, chances(level), 0.0)
+    if looks is not None:
+        missing = np.clip(n_examples * wished - np.asarray(looks), 0.0, None)
+        to_come = max(n_examples - float(prices @ looks) / budget, 1.0)
+        wished = np.minimum(missing / to_come, 1.0) if missing.any() else wished
+    wished = -np.log1p(-np.minimum(wished, NEARLY_ALWAYS))
+    return _with_floor(wished / wished.sum(), prices, floor)
+
+
+def _harm(variances, weights) -> np.ndarray:
+    """What the noise of each attribute does, as a share of all spread and of all prediction."""
+    variances = np.asarray(variances, np.float64)
+    harm = variances / max(variances.sum(), np.finfo(float).tiny)
+    if weights is not None:
+        used = np.square(weights).reshape(-1, variances.size).sum(axis=0) * variances
+        harm = harm + used / max(used.sum(), np.finfo(float).tiny)
+    return harm
+
+
+def _prices(prices, n: int) -> np.ndarray:
+    return np.ones(n) if prices is None else np.asarray(prices, np.float64)
+
+
+def _with_floor(shares: np.ndarray, prices: np.ndarray, floor: float) -> np.ndarray:
     alike = 1.0 / np.sqrt(prices)
-    return (1.0 - floor) * wished + floor * alike / alike.sum()
+    return (1.0 - floor) * shares + floor * alike / alike.sum()

@@ -8,7 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sparing import SketchedLogistic
+from sparing.geometry.rows import Rows
 from sparing.solvers import proximal_smooth, solve_smooth
+from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import LogisticLoss, MultinomialLoss
 from sparing.solvers.newton import QUICK_STEPS
 
@@ -123,3 +125,20 @@ def test_what_a_coarse_step_leaves_out_is_not_taken_for_solved(method):
     best = minimize(lambda w: objective(w * [1e-4, 1.0]), np.zeros(2), method="BFGS", options={"gtol": 1e-9}).fun
     assert solution.converged
     assert objective(solution.coef[:-1, 0]) <= best * (1 + 2e-6)
+
+
+def test_a_preconditioner_that_serves_on_stays_below_the_hessian():
+    """Made at one point and used at another: the energy of a residual bounds its error only if P is below H."""
+    rng = np.random.default_rng(3)
+    A, y = rng.standard_normal((60, 6)), np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    loss, ridge = LogisticLoss(y, np.ones(60)), 0.7
+    inverse = HessianInverse(Rows(A), loss, ridge, "cholesky", rng)
+    inverse.at(np.zeros((60, 1)))
+    first = inverse.made
+    scores = 2.0 * rng.standard_normal((60, 1)).clip(-1.2, 1.2)
+    P = np.linalg.inv(inverse.at(scores)(np.eye(7, 6))[:-1])
+    assert inverse.made is first
+    H = (A.T * loss.curvature(scores)) @ A + ridge * np.eye(6)
+    assert np.linalg.eigvalsh(H - P).min() >= -1e-9 * np.linalg.norm(H, 2)
+    inverse.at(20.0 * scores)  # curvatures fell by far more than a bound can be kept for
+    assert inverse.made is not first

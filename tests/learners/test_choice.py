@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeCV
 
 from sparing.cells import Cells
 from sparing.geometry.cells import describe
-from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
+from sparing.learners import AutoLearner, FactorModel, PairwiseMoments, independence
 from sparing.learners.choice import Candidate, Judgement, consensus, estimated_losses, judge, judged
 from sparing.learners.pairwise import pairwise_family
 
@@ -175,8 +175,8 @@ def independent(n, d=15, seed=0):
 def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
     """Where few factors make all attributes, filling in is biased: auto had 0.1 of its error or less over eight seeds.
 
-    Where attributes are independent it is the regression to make, and to find that out costs something: over eight
-    seeds from -0.04 to 0.13 of the targets' variance, 0.025 at this one.
+    Where attributes are independent it is the regression to make; found out at six of eight seeds, it cost from -0.01
+    to 0.01 of the targets' variance there, -0.012 at this one.
     """
     X, y = data(1400)
     auto = AutoLearner(15, budget=4, random_state=0).run(X[:400], y[:400])
@@ -190,9 +190,10 @@ def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
     if data is low_rank:
         assert errors[0] < 0.25 * errors[1]
     else:
-        assert errors[0] < errors[1] + 0.1 * np.var(y[400:])
+        assert errors[0] < errors[1] + 0.01 * np.var(y[400:])
     facts = auto.fitted.facts
-    assert {candidate["family"] for candidate in facts["candidates"]} >= {"pairwise", "factor", "full covariance"}
+    tried = {"pairwise", "factor", "full covariance"} if data is low_rank else {"mean-imputed"}
+    assert {candidate["family"] for candidate in facts["candidates"]} >= tried
     assert set(facts["families"]) <= {candidate["family"] for candidate in facts["candidates"] if candidate["used"]}
 
 
@@ -241,3 +242,48 @@ def test_bad_options_are_refused():
         FactorModel(8, budget=3, rank="low")
     with pytest.raises(ValueError, match="rounds must be a whole number, 1 or more; got 0"):
         FactorModel(8, budget=3, rounds=0)
+
+
+# Attributes that do not go together ---------------------------------------------------------------------------------
+
+
+def bought(X, y, budget, seed, **options):
+    return AutoLearner(X.shape[1], budget=budget, n_examples=len(y), random_state=seed, **options).run(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_independent_attributes_rows_are_filled_with_means(seed):
+    """No worse than any single family; where attributes go together, however weakly, the judge is asked."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((3_000, 20)), rng.standard_normal(20)
+    learner = bought(X, X @ w, 4, seed)
+    assert learner.fitted.facts["families"] == ["mean-imputed"]
+    assert "do not go together" in learner.fitted.facts["why"]
+    assert np.sum((learner.coef - w) ** 2) < 0.1 * np.sum(w**2)
+    together = X + 0.6 * rng.standard_normal((3_000, 1))
+    assert "do not go together" not in bought(together, together @ w, 4, seed).fitted.facts["why"]
+
+
+def test_few_pairs_prove_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 40))
+    cells = bought(X, X[:, 0], 3, 0).bought.in_order()
+    assert not independence.independent(cells, describe(cells))
+    alone = Cells(4)
+    for row in range(20):
+        alone.append([row % 4], [float(row)], [1.0])
+    assert not independence.independent(alone, describe(alone))
+
+
+def test_known_spreads_are_followed_and_pay():
+    """Ten of 200 attributes vary much: told so, a learner asks for little else and learns more."""
+    rng = np.random.default_rng(1)
+    spreads = np.where(np.arange(200) < 10, 1.0, 0.03)
+    X = rng.standard_normal((2_000, 200)) * spreads
+    y = X @ np.ones(200)
+    errors = []
+    for seed in range(3):
+        told, untold = (bought(X, y, 4, seed, second_moments=known) for known in (spreads**2, None))
+        assert np.mean(told.bought.attributes < 10) > 0.9
+        errors.append([np.mean((X @ learner.coef + learner.intercept - y) ** 2) for learner in (told, untold)])
+    assert np.mean(errors, axis=0)[0] < 0.5 * np.mean(errors, axis=0)[1]

@@ -9,10 +9,11 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Family, consensus, judge, judged
+from sparing.learners.choice import Family, consensus, facts_of, judge, judged
 from sparing.learners.factor import RANKS, factor_family, fit_factors
 from sparing.learners.full_covariance import covariance_family
-from sparing.learners.imputed import imputed_family
+from sparing.learners.imputed import best_imputed, imputed_family
+from sparing.learners.independence import independent
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 
 WIDEST_FULL = 100  # attributes, up to which a full covariance is tried
@@ -28,7 +29,8 @@ class AutoLearner(BatchLearner):
     ranks and rounds and, for up to 100 attributes, a full covariance. Each learns from a part of the examples and is
     judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk
     plus two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their
-    mean is the model. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is a factor model, its
+    mean is the model. Where attributes turn out to be uncorrelated it is regression on mean-imputed rows, which is then
+    right. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is a factor model, its
     rank and rounds chosen by the likelihood of held-out targets. Parameters are those of :class:`BatchLearner`.
 
     Parameters
@@ -72,9 +74,21 @@ class AutoLearner(BatchLearner):
             setting = f"{chosen.family}: {chosen.setting}"
             why = "too few examples, or too many attributes, to judge by"
             return self._model(seen, chosen.weights, {"setting": setting, "families": [chosen.family], "why": why})
+        if self.penalty == "ridge" and independent(cells, seen):
+            return self._imputed(cells, seen)
         judgement = judge(cells, families)
         candidates = [candidate for family in families for candidate in family(cells, seen)]
         return self._model(seen, consensus(candidates, judgement.as_good()), judged(candidates, judgement))
+
+    def _imputed(self, cells: Cells, seen: Described) -> Fitted:
+        """Regression on rows filled with means: of independent attributes it is the one to make, and to judge by."""
+        candidates, best = imputed_family(cells, seen), best_imputed(cells)
+        facts = facts_of(candidates, judge(cells, [imputed_family]), best, [best])
+        facts["why"] = (
+            "attributes seen together do not go together, so that rows may be filled with means; of such regressions "
+            f"{candidates[best].setting} erred least on rows held out, filled so"
+        )
+        return self._model(seen, candidates[best].weights, facts)
 
     def _model(self, seen: Described, weights: np.ndarray, facts: dict[str, Any]) -> Fitted:
         return Fitted(weights, seen.target_means - seen.means @ weights, facts)

@@ -16,6 +16,7 @@ from sparing.learners.loop import Loop
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 
+FEW_LOOKS = 5  # at an attribute say nothing of its weight: two that happen to be near would make it huge
 LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
 NONE = np.empty(0)
@@ -89,7 +90,7 @@ class BatchLearner(Loop, ABC):
         if self.second_moments is not None:
             self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
             if self.design == "adaptive":
-                self._buyer.plan(designs.adaptive(shop.total(self.second_moments), prices=shop.prices))
+                self._plan(shop.total(self.second_moments))
 
     def _first_plan(self) -> int:
         """The round at which looks begin to follow what was seen."""
@@ -149,11 +150,23 @@ class BatchLearner(Loop, ABC):
         seen, shop = describe(self.bought), self._buyer.shop
         weights = self._planning_weights(seen)
         used = np.zeros(self.n_attributes) if weights is None else np.square(weights).sum(axis=1) * seen.variances
-        spread = seen.variances if self.second_moments is None else self.second_moments
-        variances = shop.total(spread / seen.ranges**2)
+        used[seen.counts < FEW_LOOKS] = 0.0
+        spread = seen.variances / seen.ranges**2 if self.second_moments is None else self.second_moments
+        variances = shop.total(spread)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
         looks = shop.total(seen.counts) / np.diff(shop.starts)
-        self._buyer.plan(designs.adaptive(variances, share, prices=shop.prices, looks=looks))
+        self._plan(variances, share, looks)
+
+    def _plan(self, variances, weights=None, looks=None) -> None:
+        """Draw by a design from now on: known spreads also say what is not worth a look."""
+        shop = self._buyer.shop
+        in_all = max(self.n_examples or 0, 2 * self.n_rounds)
+        if self.second_moments is None or not in_all:
+            shares = designs.adaptive(variances, weights, prices=shop.prices, looks=looks)
+        else:
+            ends = {"budget": shop.budget, "n_examples": in_all}
+            shares = designs.worthwhile(variances, weights, prices=shop.prices, looks=looks, **ends)
+        self._buyer.plan(shares)
 
     def _planning_weights(self, seen) -> np.ndarray | None:
         """Weights by which the next looks go; by default those of the model itself."""

@@ -114,20 +114,31 @@ def judge(cells: Cells, families: Sequence[Family]) -> Judgement:
 def judged(candidates: Sequence[Candidate], judgement: Judgement) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
     chosen = judgement.as_good().tolist()
-    best = candidates[judgement.best]
-    risk, error = float(judgement.risks[judgement.best]), float(judgement.errors[judgement.best])
-    families = sorted({candidates[c].family for c in chosen})
+    facts, best = facts_of(candidates, judgement, judgement.best, chosen), candidates[judgement.best]
+    facts["why"] = (
+        f"of {len(candidates)} candidates {best.family} ({best.setting}) had the least estimated risk plus two "
+        f"standard errors, {facts['risk']:.3g} ± {facts['risk_error']:.2g} of the targets' variance; the mean of the "
+        f"{len(chosen)} that cannot be told from it is taken ({', '.join(facts['families'])})"
+    )
+    return facts
+
+
+def facts_of(candidates: Sequence[Candidate], judgement: Judgement, best: int, chosen: Sequence[int]) -> dict[str, Any]:
+    """The best candidate, its estimated risk, and all of them with theirs."""
+    risks, errors = judgement.risks.tolist(), judgement.errors.tolist()
     return {
-        "setting": f"{best.family}: {best.setting}",
-        "risk": risk,
-        "risk_error": error,
-        "families": families,
-        "why": f"of {len(candidates)} candidates {best.family} ({best.setting}) had the least estimated risk plus two "
-        f"standard errors, {risk:.3g} ± {error:.2g} of the targets' variance; the mean of the {len(chosen)} that "
-        f"cannot be told from it is taken ({', '.join(families)})",
+        "setting": f"{candidates[best].family}: {candidates[best].setting}",
+        "risk": risks[best],
+        "risk_error": errors[best],
+        "families": sorted({candidates[c].family for c in chosen}),
         "candidates": [
-            {"family": candidate.family, "setting": candidate.setting, "risk": float(r), "risk_error": float(e),
-             "used": c in chosen}
-            for c, (candidate, r, e) in enumerate(zip(candidates, judgement.risks, judgement.errors, strict=True))
+            {
+                "family": c.family,
+                "setting": c.setting,
+                "risk": risks[at],
+                "risk_error": errors[at],
+                "used": at in chosen,
+            }
+            for at, c in enumerate(candidates)
         ],
-    }  # fmt: skip
+    }

@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
-from sparing.learners.batch import BatchLearner, Fitted
+from sparing.learners.batch import FEW_LOOKS, BatchLearner, Fitted
 from sparing.learners.choice import Candidate
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # ridges, in sums of squares of standard attributes
@@ -25,12 +25,12 @@ def imputed_family(cells: Cells, seen: Described) -> list[Candidate]:
     moments = covariances(cells, seen)
     target_units = np.sqrt(np.maximum(seen.target_variances, np.finfo(float).tiny))
     typical = np.sqrt(np.mean(seen.variances / seen.ranges**2))
-    candidates = []
+    candidates, known = [], (seen.counts >= FEW_LOOKS)[:, None]
     for name, units in (("standard", np.sqrt(seen.variances)), ("range", typical * seen.ranges)):
         values, vectors = eigh(moments.attributes * moments.counts / np.outer(units, units))
         sums = vectors.T @ (moments.targets * seen.counts[:, None] / np.outer(units, target_units))
         for strength in STRENGTHS:
-            weights = vectors @ (sums / (np.maximum(values, 0.0) + strength)[:, None])
+            weights = known * (vectors @ (sums / (np.maximum(values, 0.0) + strength)[:, None]))
             setting = f"{name} units, ridge {strength:g}"
             candidates.append(Candidate("mean-imputed", setting, weights / units[:, None] * target_units))
     return candidates
@@ -45,17 +45,22 @@ class MeanImputed(BatchLearner):
 
     def _fit(self, cells: Cells) -> Fitted:
         seen = describe(cells)
-        candidates = imputed_family(cells, seen)
-        errors = np.zeros(len(candidates))
-        if cells.n_examples >= 2 * FOLDS:
-            fold = np.arange(cells.n_examples) % FOLDS
-            for held_out in range(FOLDS):
-                learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
-                about = describe(learnt)
-                errors += [_imputed_error(judged, about, c.weights) for c in imputed_family(learnt, about)]
-        chosen = candidates[int(np.argmin(errors))]
+        chosen = imputed_family(cells, seen)[best_imputed(cells)]
         facts = {"setting": f"mean-imputed: {chosen.setting}", "families": [chosen.family]}
         return Fitted(chosen.weights, seen.target_means - seen.means @ chosen.weights, facts)
+
+
+def best_imputed(cells: Cells) -> int:
+    """Which of the family errs least on rows that it did not learn from, filled with means."""
+    if cells.n_examples < 2 * FOLDS:
+        return 0
+    fold = np.arange(cells.n_examples) % FOLDS
+    errors: np.ndarray | float = 0.0
+    for held_out in range(FOLDS):
+        learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
+        seen = describe(learnt)
+        errors = errors + np.array([_imputed_error(judged, seen, c.weights) for c in imputed_family(learnt, seen)])
+    return int(np.argmin(errors))
 
 
 def _imputed_error(cells: Cells, seen: Described, weights: np.ndarray) -> float:
