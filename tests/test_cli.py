@@ -100,11 +100,17 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["digits.npz", "--jobs", "0"], "jobs is a number of threads, or -1 for one per core; got 0"),
         (["empty.csv", "--target", "y"], "empty.csv is empty; it needs a header and one line an example"),
         (["header.csv", "--target", "y"], "header.csv has a header but no rows"),
+        (["."], "'.' is a folder; name a file in it"),
+        (["narrow.csv", "--target", "y"], "n_features = 1: nothing to choose between; add some"),
+        (["short.csv", "--target", "y"], "there is 1 row to learn from"),
+        (["digits.csv", "--target", "digit", "--drop", "digit"], "'digit' is both the target and a column to leave"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(run, digits, tmp_path, arguments, message):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "header.csv").write_text("a,b,y\n")
+    (tmp_path / "narrow.csv").write_text("a,y\n" + "1,2\n3,4\n5,6\n" * 40)
+    (tmp_path / "short.csv").write_text("a,b,y\n1,2,3\n")
     result = run("compare", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -62,6 +62,14 @@ def test_missing_values_are_refused_by_name_or_dropped(tmp_path, frame):
     assert np.isfinite(table.X).all()
 
 
+def test_infinite_values_are_not_missing_ones(tmp_path, frame):
+    frame.loc[1, "dose"] = -np.inf
+    frame.drop(columns="sex").to_csv(tmp_path / "data.csv", index=False)
+    for drop_missing in (False, True):
+        with pytest.raises(ValueError, match="column 'dose' is infinite in some rows; put numbers there"):
+            read_table(tmp_path / "data.csv", "score", drop_missing=drop_missing)
+
+
 @pytest.mark.parametrize(("matrix", "target"), [("X", "y"), ("data", "target")])
 def test_npz(tmp_path, matrix, target):
     X, y = np.arange(12.0).reshape(4, 3), np.array([3, 1, 2, 5])

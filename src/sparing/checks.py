@@ -47,6 +47,8 @@ def one_of_or(number: Callable, name: str, value, names: Collection[str]):
 
 def attribute_budget(budget, n_attributes: int) -> int:
     """Looks per example: two at least (one for the point, one for the inner product), d at most."""
+    if n_attributes < 2:
+        raise ValueError(f"n_features = {n_attributes}: nothing to choose between; add some, or learn from whole rows.")
     budget = whole("budget", budget, at_least=2)
     if budget > n_attributes:
         raise ValueError(

@@ -42,10 +42,14 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         Leave out rows with a missing value. Otherwise missing values are refused.
     """
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder; name a file in it that ends in one of {', '.join(SUFFIXES)}.")
     if not path.name.lower().endswith(SUFFIXES):
         raise ValueError(f"cannot read {path.name}: its name must end in one of {', '.join(SUFFIXES)}.")
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+    if target in drop:
+        raise ValueError(f"{target!r} is both the target and a column to leave out; take it from --drop.")
     if path.suffix.lower() == ".npz":
         X, y, names, target = _read_npz(path, target)
         _refuse_names(drop, names, "column", path)
@@ -178,9 +182,11 @@ def _npz_target(path: Path, arrays, target):
 def _without_missing(X, y, names, target, drop_missing):
     """Rows that are whole; refuse the others unless they may be dropped."""
     dense = not sparse.issparse(X)
-    holes = ~np.isfinite(X) if dense else np.zeros((X.shape[0], 0), dtype=bool)
     if not dense and not np.isfinite(X.data).all():
         raise ValueError("the sparse matrix has missing or infinite values; fill them first.")
+    holes = np.isnan(X) if dense else np.zeros((X.shape[0], 0), dtype=bool)
+    if dense and (where := [name for name, column in zip(names, X.T, strict=True) if np.isinf(column).any()]):
+        raise ValueError(f"{_count(where, 'column')} infinite in some rows; put numbers there, or use --drop.")
     absent = np.array([value is None or value != value or str(value) == "<NA>" for value in y.tolist()])
     if not holes.any() and not absent.any():
         return X, y, 0
@@ -201,6 +207,8 @@ def _numbers_of(y: np.ndarray, target: str) -> tuple[np.ndarray, tuple[str, str]
     """The target as numbers: two values of any kind become -1 and +1, in their order."""
     values = y.tolist()
     distinct = sorted(set(values), key=lambda value: (str(type(value)), value))
+    if len(values) < 2:
+        raise ValueError(f"there is {len(values)} row to learn from; pass many, one an example.")
     if len(distinct) == 1:
         raise ValueError(f"the target {target!r} is {distinct[0]!r} in every row; choose a target that varies.")
     if len(distinct) == 2:
