@@ -16,8 +16,10 @@ import typer
 from typer.testing import CliRunner
 
 from sparing.cli import app
-from sparing.compare import Row, compare
+from sparing.compare import ALGORITHMS, Row, compare
+from sparing.compare.result import Comparison
 from sparing.datasets import load_digits_pair
+from sparing.plotting import look
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
 QUICK = ["--seeds", "2", "--points", "2"]
@@ -51,6 +53,29 @@ def test_demo_shows_a_table_and_writes_a_picture(run, tmp_path):
     for label in ("AERR", "DDAERR", "two-phased", "online", "offline", "did best", "picture: sparing-demo.png"):
         assert label in result.output
     assert is_picture(tmp_path / "sparing-demo.png")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("points", [6, 12])
+def test_tables_are_whole_in_a_terminal_of_80_columns_and_in_a_pipe(run, monkeypatch, terminal, points):
+    monkeypatch.setenv("COLUMNS", "80")
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    allowances = [7_777 * 2**point for point in range(points)]
+    rows = [Row(name, allowance, 0, 9, 9, 9, 0.1234, 1.0, 1.0) for name in ALGORITHMS for allowance in allowances]
+    rows[0] = rows[0]._replace(error=10.5)
+    made = Comparison(rows, list(ALGORITHMS), 100, 100, 64, 6, 0.5)
+    monkeypatch.setattr("sparing.compare.compare", lambda *_, **__: made)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    lines = re.sub("\x1b[^m]*m", "", result.output).splitlines()
+    shown = [line.rstrip() for line in lines if line.count("±") > 1]
+    assert [line.count(".123±.00") for line in shown] == [points - 1] + [points] * (len(ALGORITHMS) - 1)
+    assert "10.500±.00" in shown[0]
+    if terminal and points == 6:
+        assert max(map(len, shown)) <= 80
+    if not terminal:
+        assert all(line.startswith(look(name)["label"]) for line, name in zip(shown, ALGORITHMS, strict=True))
 
 
 @pytest.mark.parametrize("source", ["digits.csv", "digits.parquet", "digits.npz"])

@@ -163,11 +163,11 @@ def test_wrong_input_is_one_line_and_exit_code_2(tmp_path, monkeypatch, argument
 
 @pytest.mark.parametrize("arguments", [[], ["list"], ["LIST"], ["all", "--list"]])
 def test_the_list_names_every_figure(arguments):
-    shown = CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "200"})
+    shown = CliRunner().invoke(app, ["reproduce", *arguments])
     assert shown.exit_code == 0
     for figure in CATALOGUE:
         assert any(
-            figure.paper in line and f"--{figure.kind} {figure.number}" in line and figure.shows[:20] in line
+            figure.paper in line and f"--{figure.kind} {figure.number}" in line and figure.shows in line
             for line in shown.output.splitlines()
         )
 

@@ -1,12 +1,10 @@
 """Commands that compare algorithms: `demo` and `compare`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from sparing.cli.app import (
     Jobs,
@@ -15,10 +13,13 @@ from sparing.cli.app import (
     RandomState,
     Seeds,
     app,
+    drawn,
     names_in,
     one_line_errors,
     progress_bar,
     refuse_output,
+    show,
+    table_of,
     written,
 )
 
@@ -38,6 +39,7 @@ def demo(
     with one_line_errors():
         from sparing.compare import compare
         from sparing.datasets import load_digits_parity
+        from sparing.plotting import plot_comparison
 
         refuse_output(output)
         pixels, is_odd = load_digits_parity(return_X_y=True)
@@ -55,15 +57,17 @@ def demo(
                 random_state=random_state,
                 progress=report,
             )
-        _show(comparison, quiet)
-        _draw(comparison, output, "Is a handwritten digit odd? 64 pixels, 6 looks an image")
+        if not quiet:
+            _show(comparison)
+        title = "Is a handwritten digit odd? 64 pixels, 6 looks an image"
+        drawn(output, partial(plot_comparison, comparison, title=title))
 
 
 @app.command("compare")
 def compare_command(
     data: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")],
     target: Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")] = None,
-    budget: Annotated[int, typer.Option(help="Attributes to look at of each example.")] = 5,
+    budget: Annotated[int, typer.Option(help="Attributes to look at of each example, from 2 to all of them.")] = 5,
     penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
     algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
     seeds: Seeds = 10,
@@ -85,6 +89,7 @@ def compare_command(
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
         from sparing.compare import compare
+        from sparing.plotting import plot_comparison
         from sparing.tables import read_table, write_rows
 
         refuse_output(output)
@@ -106,9 +111,10 @@ def compare_command(
             )
         if not quiet:
             _introduce(data.name, table, scale=not no_scale)
-        _show(comparison, quiet)
+            _show(comparison)
         written("runs", output.with_name(output.name + ".csv"), lambda path: write_rows(path, comparison.rows))
-        _draw(comparison, output.with_name(output.name + ".png"), f"{data.name}: {budget} looks an example")
+        title = f"{data.name}: {budget} looks an example"
+        drawn(output.with_name(output.name + ".png"), partial(plot_comparison, comparison, title=title))
 
 
 # What is shown ------------------------------------------------------------------------------------------------------
@@ -125,34 +131,22 @@ def _introduce(name: str, table, scale: bool) -> None:
         print("attributes are divided by their largest absolute value, and centred like the target, by training data")
 
 
-def _show(comparison, quiet: bool) -> None:
-    """The table, what it rests on, and its reading."""
-    if quiet:
-        return
-    from sparing.compare import ALGORITHMS
+def _show(comparison) -> None:
+    """The table, what it rests on, and its reading. Algorithms are rows: side by side a dozen would not fit."""
+    from sparing.plotting import look
 
+    allowances = sorted({row.allowance for row in comparison.rows})
+    head = "attributes allowed"
     title = "Test loss over that of the zero predictor, mean ± standard deviation"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("attributes\nallowed", justify="right", no_wrap=True)
-    curves = {name: {point.allowance: point for point in comparison.curve(name)} for name in comparison.algorithms}
-    for name in curves:
-        rows = "\nwhole rows" if ALGORITHMS[name].whole_rows else ""
-        table.add_column(ALGORITHMS[name].label + rows, justify="right")
-    for allowance in sorted({row.allowance for row in comparison.rows}):
-        points = [curve.get(allowance) for curve in curves.values()]
-        cells = [f"{point.error:.3f}±{point.deviation:.2f}".replace("0.", ".") if point else "—" for point in points]
-        table.add_row(f"{allowance:,}", *cells)
-    console = Console()
-    console.print(table)
-    for line in (*comparison.notes(), comparison.reading()):
-        console.print(line, highlight=False, soft_wrap=not console.is_terminal)
+    table = table_of(title, [head, *(f"{allowance:,}" for allowance in allowances)], words=[head])
+    table.padding = 0  # or six allowances would not fit into 80 columns
+    for name in comparison.algorithms:
+        points = {point.allowance: point for point in comparison.curve(name)}
+        cells = [_cell(points[allowance]) if allowance in points else "—" for allowance in allowances]
+        table.add_row(look(name)["label"], *cells)
+    show(table, [*comparison.notes(), comparison.reading()])
 
 
-def _draw(comparison, path: Path, title: str) -> None:
-    """Write the picture and say where; without matplotlib say what to install."""
-    from sparing.plotting import plot_comparison
-
-    try:
-        written("picture", path, lambda path: plot_comparison(comparison, path, title=title))
-    except ImportError as error:
-        print(f"no picture: {error}")
+def _cell(point) -> str:
+    error, deviation = (number.removeprefix("0") for number in (f"{point.error:.3f}", f"{point.deviation:.2f}"))
+    return f"{error}±{deviation}"

@@ -4,11 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
-from sparing.cli.app import Jobs, Quiet, app, one_line_errors, progress_bar, refuse_output
+from sparing.cli.app import Jobs, Quiet, app, one_line_errors, progress_bar, refuse_output, show, table_of
 
 LIST = "list"
 
@@ -57,22 +54,20 @@ def reproduce_command(
 def _show_catalogue() -> None:
     from sparing.experiments.reproduction import CATALOGUE
 
-    shown = Table(title="What can be reproduced (times on two cores)", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("paper", "figure", "what it shows", "--quick", "full"):
-        shown.add_column(name, justify="right" if name in ("--quick", "full") else "left")
+    words = "paper", "figure", "what it shows"
+    table = table_of("What can be reproduced (times on two cores)", [*words, "--quick", "full"], words=words)
     for figure in CATALOGUE:
         quick, full = figure.minutes["quick"], figure.minutes["full"]
         times = f"{quick:.1f} min", f"{full / 60:.1f} h" if full >= 60 else f"{full:.0f} min"
-        shown.add_row(figure.paper, f"--{figure.kind} {figure.number}", figure.shows, *times)
-    Console().print(shown)
-    print("sparing reproduce kukliansky-shamir --figure 3 --quick   or   sparing reproduce all --quick")
+        table.add_row(figure.paper, f"--{figure.kind} {figure.number}", figure.shows, *times)
+    show(table, ["sparing reproduce kukliansky-shamir --figure 3 --quick   or   sparing reproduce all --quick"])
 
 
 def _show_verdicts(reproduction, figures) -> None:
-    shown = Table(title="What the runs say", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("figure", "claim", "verdict", "numbers"):
-        shown.add_column(name)
+    """A table a figure, and numbers below their claim: beside each other they would leave no room for the claim."""
+    columns = "verdict", "claim and numbers"
     for figure in figures:
+        table = table_of(figure.title, columns, words=columns)
         for judgement in reproduction.judge(figure):
-            shown.add_row(figure.title, judgement.claim.words, judgement.verdict, judgement.numbers)
-    Console().print(shown)
+            table.add_row(judgement.verdict, f"{judgement.claim.words}\n{judgement.numbers}")
+        show(table)
