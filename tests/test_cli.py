@@ -216,6 +216,12 @@ def test_python_m_sparing_and_version():
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", done.stdout)
 
 
+def test_the_range_of_a_budget_is_in_the_help():
+    for name in ("fit", "plan", "compare"):
+        (budget,) = (p for p in typer.main.get_command(app).commands[name].params if p.name == "budget")
+        assert "from 2 to all of them" in budget.help
+
+
 def test_every_command_and_option_is_documented():
     text = DOCS.read_text(encoding="utf-8")
     root = typer.main.get_command(app)

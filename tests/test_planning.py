@@ -1,6 +1,7 @@
 """`sparing fit` and `sparing plan`: the model of a file and where the money went; what a pilot says of a spend."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from sparing.cells import Cells
 from sparing.cli import app
-from sparing.fitting import fit_table, read_prices
+from sparing.fitting import Report, fit_table, read_prices
 from sparing.learners import PairwiseMoments
 from sparing.planning import World, advice, plan
 from sparing.tables import read_table
@@ -121,6 +122,64 @@ def test_plan_on_the_command_line(files):
     run("fit", "data.csv", "--target", "outcome", "--budget", 4, "--output", "out", "--quiet")
     again = run("plan", "out-cells.npz", "--budget", 4, "--spends", "400,800", "--repetitions", 2, "--quiet")
     assert again.exit_code == 0, again.output
+
+
+def test_fit_and_plan_say_which_files_they_replace(files):
+    for command in (
+        ("fit", "data.csv", "--target", "outcome", "--budget", 4, "--quiet"),
+        ("plan", "sparing-fit-cells.npz", "--budget", 4, "--spends", "400,800", "--repetitions", 2, "--quiet"),
+    ):
+        first, second = run(*command), run(*command)
+        assert first.output.splitlines()[-1].startswith(f"picture: sparing-{command[0]}")
+        instead = ", in place of the one that was there"
+        assert second.output.splitlines() == [line + instead for line in first.output.splitlines()]
+
+
+def test_names_are_shown_as_they_are(files):
+    pd.DataFrame(X, columns=[f"{name} [mg]" for name in NAMES]).assign(outcome=Y).to_csv("units.csv", index=False)
+    result = run("fit", "units.csv", "--target", "outcome", "--budget", 4)
+    assert all(f"{name} [mg]" in result.output for name in NAMES)
+
+
+def test_what_cannot_be_learnt_from_is_refused_and_little_is_warned_of(files):
+    pd.read_csv("data.csv").head(9).to_csv("few.csv", index=False)
+    refused = run("fit", "few.csv", "--target", "outcome", "--budget", 4)
+    assert (refused.exit_code, refused.output.splitlines()) == (2, [refused.stderr.strip()])
+    assert "9 rows are too few to learn from and to tell how good the result is; pass 10 or more" in refused.stderr
+    little = run("fit", "data.csv", "--target", "outcome", "--budget", 4, "--total-budget", 2)
+    assert little.exit_code == 0, little.output
+    (line,) = little.stderr.splitlines()
+    assert line.startswith("sparing: warning: 300 examples at a budget of 4")
+    assert "about 0.25 looks; expect little" in line
+    nothing = run("fit", "data.csv", "--target", "outcome", "--budget", 4, "--total-budget", 0.5)
+    assert (nothing.exit_code, "a total budget of 0.5 buys not a single value" in nothing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("risk", "error", "words"),
+    [
+        (0.4, 0.1, "Estimated R² on whole rows 0.60 ± 0.10, from bought values that were held out."),
+        (0.9, 0.1, "R² on whole rows 0.10 ± 0.10, from bought values that were held out: not clearly better than"),
+        (1.3, 0.1, "R² on whole rows -0.30 ± 0.10, from bought values that were held out: no better than predicting"),
+        (-0.2, 0.5, "1.20 ± 0.50, from bought values that were held out: too few to tell, since no R² is above 1"),
+    ],
+)
+def test_an_estimate_is_put_into_words(risk, error, words):
+    facts = {"risk": risk, "risk_error": error}
+    model = SimpleNamespace(report_=facts, n_iter_=100, n_features_in_=8, cells_=400, spent_=400.0)
+    assert words in " ".join(Report(model, None, []).lines())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--spends", "400,abc"], "--spends must be numbers, separated by commas; got '400,abc'."),
+        (["--budget", "2.5"], "budget must be a whole number, 2 or more; got 2.5."),
+    ],
+)
+def test_what_a_plan_cannot_read_is_named(files, options, message):
+    result = run("plan", "data.csv", "--target", "outcome", *options)
+    assert (result.exit_code, result.stderr) == (2, f"sparing: {message}\n")
 
 
 def test_a_plan_needs_a_pilot():

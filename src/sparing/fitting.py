@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import numpy as np
 
 from sparing.estimators import BudgetLasso, BudgetRidge
 from sparing.tables import Table
+
+LEAST_ROWS = 10  # from which on learners judge themselves by rows held out
+Files = dict[str, tuple[str, Callable[[Path], object]]]  # by what is in them: the end of the name, what writes it
 
 
 @dataclass(frozen=True)
@@ -48,20 +52,28 @@ class Report:
             f"{model.spent_:,.2f}, of {model.n_iter_:,} examples."
         ]
         if "risk" in facts:
-            risk, error = 1.0 - facts["risk"], facts["risk_error"]
-            said.append(f"Estimated R² on whole rows {risk:.2f} ± {error:.2f}, from bought values that were held out.")
+            said.append(_quality(1.0 - facts["risk"], facts["risk_error"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
             said.append(f"{never:,} attributes were never bought (too dear for the budget, or too many); weight 0.")
         return [*said, f"Learner: {facts.get('setting', '')}. {facts.get('why', '').capitalize()}".rstrip(". ") + "."]
 
-    def write(self, start: Path) -> list[Path]:
-        """Write the weights as CSV, the model as JSON and the cells bought; returns the names of the files."""
-        files = [start.with_name(start.name + end) for end in ("-weights.csv", "-model.json", "-cells.npz")]
-        with files[0].open("w", newline="", encoding="utf-8") as file:
+    @property
+    def files(self) -> Files:
+        """What can be written of it, each with the end of its file's name: weights, model and the cells bought."""
+        files: Files = {"weights": ("-weights.csv", self._write_weights), "model": ("-model.json", self._write_model)}
+        store = getattr(self.model.learner_, "bought", None)
+        if store is not None:  # online learners keep nothing
+            files["cells"] = "-cells.npz", store.save
+        return files
+
+    def _write_weights(self, path: Path) -> None:
+        with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["attribute", "weight", "effect", "looks", "spent"])
             writer.writerows(astuple(bought) for bought in self.attributes)
+
+    def _write_model(self, path: Path) -> None:
         described = {
             "target": self.table.target,
             "classes": self.table.classes,
@@ -69,12 +81,17 @@ class Report:
             "weights": {bought.attribute: bought.weight for bought in self.attributes},
             "spent": self.model.spent_,
         }
-        files[1].write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
-        store = getattr(self.model.learner_, "bought", None)
-        if store is None:  # online learners keep nothing
-            return files[:2]
-        store.save(files[2])
-        return files
+        path.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+
+
+def _quality(r2: float, error: float) -> str:
+    """The estimate in words. It is unbiased, not bounded: from few values it can be above 1, and a risk below 0."""
+    said = f"Estimated R² on whole rows {r2:z.2f} ± {error:.2f}, from bought values that were held out"
+    if r2 > 1:
+        return f"{said}: too few to tell, since no R² is above 1 and no risk below 0."
+    if r2 < 2 * error:
+        return f"{said}: {'no' if r2 <= 0 else 'not clearly'} better than predicting the mean."
+    return f"{said}."
 
 
 def read_prices(path, names: list[str]) -> PriceList:
@@ -108,17 +125,19 @@ def fit_table(
     random_state: int = 0,
 ) -> Report:
     """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it."""
+    if table.X.shape[0] < LEAST_ROWS:
+        raise ValueError(
+            f"{table.X.shape[0]} rows are too few to learn from and to tell how good the result is; pass {LEAST_ROWS} "
+            "or more."
+        )
     cls = {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
     options: dict[str, Any] = {"learner": learner, "random_state": random_state, "total_budget": total_budget}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
-    model = cls(budget=budget if prices is not None else _whole(budget), **options).fit(table.X, table.y)
+    model = cls(budget=budget, **options).fit(table.X, table.y)
+    if not model.cells_:
+        raise ValueError(f"a total budget of {total_budget:g} buys not a single value; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices))
-
-
-def _whole(budget: float):
-    """Without prices a budget is a number of attributes."""
-    return int(budget) if float(budget).is_integer() else budget
 
 
 def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:

@@ -210,7 +210,7 @@ def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **
     prices = None if costs is None else read_prices(costs, table.names)
     learner = PairwiseMoments(
         len(table.names),
-        budget=budget if prices else int(budget),
+        budget=budget,
         costs=None if prices is None else prices.costs,
         groups=None if prices is None else prices.groups,
         design="uniform",

@@ -1,19 +1,34 @@
 """Commands that learn from what they buy: `fit` and `plan`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
-from sparing.cli.app import Quiet, RandomState, app, names_in, one_line_errors, progress_bar, refuse_output
+from sparing.cli.app import (
+    Quiet,
+    RandomState,
+    app,
+    drawn,
+    names_in,
+    one_line_errors,
+    progress_bar,
+    refuse_output,
+    show,
+    table_of,
+    written,
+)
 
 Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
 Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
-Budget = Annotated[float, typer.Option(min=0, help="Attributes to buy of each example; with --costs, money for each.")]
+Budget = Annotated[
+    float,
+    typer.Option(
+        min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
+    ),
+]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
 Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
 Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
@@ -41,6 +56,7 @@ def fit_command(
     with one_line_errors():
         from sparing import checks
         from sparing.fitting import fit_table, read_prices
+        from sparing.plotting import plot_report
         from sparing.tables import read_table
 
         refuse_output(output)
@@ -49,7 +65,7 @@ def fit_command(
         prices = None if costs is None else read_prices(costs, table.names)
         report = fit_table(
             table,
-            budget=budget,
+            budget=_plain(budget),
             prices=prices,
             total_budget=total_budget,
             penalty=penalty,
@@ -58,31 +74,19 @@ def fit_command(
         )
         if not quiet:
             _show_report(report)
-        for file in report.write(output):
-            print(f"written: {file}")
-        _draw_report(report, output.with_name(output.name + ".png"), f"{data.name}: {table.target}")
+        for what, (end, write) in report.files.items():
+            written(what, output.with_name(output.name + end), write)
+        title = f"{data.name}: {table.target}"
+        drawn(output.with_name(output.name + ".png"), partial(plot_report, report, title=title))
 
 
 def _show_report(report) -> None:
-    shown = Table(title="Largest effects", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in ("attribute", "weight", "weight × spread", "looks", "spent"):
-        shown.add_column(name, justify="left" if name == "attribute" else "right")
+    columns = "attribute", "weight", "weight × spread", "looks", "spent"
+    table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
         numbers = f"{bought.weight:.4g}", f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
-        shown.add_row(bought.attribute, *numbers)
-    console = Console()
-    console.print(shown)
-    for line in report.lines():
-        console.print(line, highlight=False, soft_wrap=not console.is_terminal)
-
-
-def _draw_report(report, path: Path, title: str) -> None:
-    from sparing.plotting import plot_report
-
-    try:
-        print(f"picture: {plot_report(report, path, title=title)}")
-    except ImportError as error:
-        print(f"no picture: {error}")
+        table.add_row(bought.attribute, *numbers)
+    show(table, report.lines())
 
 
 @app.command("plan")
@@ -107,44 +111,50 @@ def plan_command(
     """What error to expect for which spend, from a pilot, and whether fewer whole rows would be better."""
     with one_line_errors():
         from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
+        from sparing.plotting import plot_plan
 
         refuse_output(output)
+        totals = _numbers_in("--spends", spends) or None
+        budget = _plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, **reading)
-        totals = [float(spend) for spend in names_in(spends)] or None
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
         with progress_bar(quiet, doing="planning") as report:
             prospects = plan(
-                cells, budget=budget if prices else int(budget), spends=totals, repetitions=repetitions,
+                cells, budget=budget, spends=totals, repetitions=repetitions,
                 random_state=random_state, progress=report, **priced,
             )  # fmt: skip
         if not quiet:
-            _show_plan(cells, prospects)
-            print(advice(prospects))
+            _show_plan(cells, prospects, advice(prospects))
         if samples is not None:
             print(f"whole rows for an excess risk of {samples:g}: {whole_rows_needed(cells, samples):,} by the theorem")
-        _draw_plan(prospects, output, f"{data.name}: what a spend buys")
+        drawn(output, partial(plot_plan, prospects, title=f"{data.name}: what a spend buys"))
 
 
-def _show_plan(cells, prospects) -> None:
+def _show_plan(cells, prospects, reading: str) -> None:
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
-    shown = Table(title="Expected error over that of the mean predictor", title_justify="left", box=SIMPLE_HEAD)
-    for name in ("spend", "examples", "a few values of each", "whole rows", "error"):
-        shown.add_column(name, justify="right")
+    columns = "spend", "examples", "a few values of each", "whole rows", "error"
+    table = table_of("Expected error over that of the mean predictor", columns, words=())
     for p in prospects:
         whole = f"{p.whole:.3f}±{p.whole_deviation:.3f}" if np.isfinite(p.whole) else "—"
         few = f"{p.few:.3f}±{p.few_deviation:.3f}"
-        shown.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
-    Console().print(shown)
+        table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
     unseen = cells.n_attributes - np.unique(cells.attributes).size
-    if unseen:
-        print(f"{unseen:,} attributes were never seen: what they would add to whole rows is not known here")
+    never = f"{unseen:,} attributes were never seen: what they would add to whole rows is not known here"
+    show(table, [never, reading] if unseen else [reading])
 
 
-def _draw_plan(prospects, path: Path, title: str) -> None:
-    from sparing.plotting import plot_plan
+# What is typed ------------------------------------------------------------------------------------------------------
 
+
+def _plain(budget: float) -> float:
+    """5.0 is 5: without prices a budget is a number of attributes."""
+    return int(budget) if float(budget).is_integer() else budget
+
+
+def _numbers_in(option: str, text: str) -> list[float]:
+    """The numbers between commas."""
     try:
-        print(f"picture: {plot_plan(prospects, path, title=title)}")
-    except ImportError as error:
-        print(f"no picture: {error}")
+        return [float(number) for number in names_in(text)]
+    except ValueError:
+        raise ValueError(f"{option} must be numbers, separated by commas; got {text!r}.") from None
