@@ -3,6 +3,7 @@
 import csv
 import os
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -217,6 +218,23 @@ def test_rcv1_is_fetched_without_a_folder(no_folder):
     np.testing.assert_array_equal(news.data.toarray(), np.eye(6, 9)[:4])
     assert news.data.dtype == np.float32
     assert news.in_train.all()
+
+
+@pytest.mark.parametrize(
+    ("load", "fetch", "name", "file"),
+    [
+        (load_mnist_pair, "fetch_openml", "MNIST", "mnist.npz"),
+        (load_covertype, "fetch_covtype", "Covertype", "covertype.npz"),
+        (load_rcv1, "fetch_rcv1", "RCV1", "rcv1.npz"),
+    ],
+)
+def test_without_folder_and_network_the_data_set_and_the_variable_are_named(no_folder, load, fetch, name, file):
+    def fail(*_, **__):
+        raise URLError("no network")
+
+    no_folder.setattr(sklearn.datasets, fetch, fail)
+    with pytest.raises(OSError, match=f"{name} could not be downloaded: .*no network.* SPARING_DATA to .* has {file}"):
+        load()
 
 
 def test_covertype_columns_bear_scikit_learns_names():

@@ -1,6 +1,8 @@
-"""Where the real data are: the folder that SPARING_DATA names."""
+"""Where the real data are: the folder that SPARING_DATA names, or the network."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 VARIABLE = "SPARING_DATA"
@@ -31,3 +33,15 @@ def required_file(name: str) -> Path:
             "that has it."
         )
     return path
+
+
+@contextmanager
+def fetching(what: str, name: str) -> Iterator[None]:
+    """Say which data set could not be fetched, and how to do without the network."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            f"{what} could not be downloaded: {error}; go online, or set the environment variable {VARIABLE} to a "
+            f"folder that has {name}."
+        ) from error

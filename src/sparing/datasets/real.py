@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
-from sparing.datasets.files import data_file
+from sparing.datasets.files import data_file, fetching
 
 COVERTYPE_NAMES = [
     "Elevation",
@@ -202,7 +202,8 @@ def _mnist():
     else:  # OpenML keeps the original order; its other parser needs pandas
         from sklearn.datasets import fetch_openml
 
-        found = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
+        with fetching("MNIST", "mnist.npz"):
+            found = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
         pixels, digits, n_train = found.data, found.target, 60_000
     return pixels, digits.astype(np.int64), np.arange(len(digits)) < n_train
 
@@ -214,7 +215,8 @@ def _covertype():
             return file["X"], file["y"].astype(np.int64)
     from sklearn.datasets import fetch_covtype
 
-    found = fetch_covtype()
+    with fetching("Covertype", "covertype.npz"):
+        found = fetch_covtype()
     return found.data, found.target.astype(np.int64)
 
 
@@ -225,7 +227,8 @@ def _rcv1():
             return sparse.load_npz(path), file["y"], file["part"] == 0
     from sklearn.datasets import fetch_rcv1
 
-    found = fetch_rcv1()
+    with fetching("RCV1", "rcv1.npz"):
+        found = fetch_rcv1()
 
     def about(*topics):
         columns = np.flatnonzero(np.isin(found.target_names, topics))
