@@ -19,6 +19,7 @@ from sparing.experiments.journal import UNFINISHED, Cell, Journal
 from sparing.experiments.kukliansky_shamir import ADAGRAD
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
+from sparing.experiments.report import write_report
 from sparing.experiments.reproduction import CATALOGUE, Reproduction, find_figures
 from sparing.experiments.runs import Runs
 from sparing.geometry import improvement_ratio
@@ -41,7 +42,7 @@ def figure():
     return Figure("tiny", 1, "twenty attributes", {"panel": small_data}, claims, minutes={"quick": 1, "full": 1})
 
 
-def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, tmp_path):
+def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, tmp_path, monkeypatch):
     reproduction = Reproduction(tmp_path / "out", TINY, 0)
     reproduction.open()
     parts = []
@@ -61,6 +62,11 @@ def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, 
     files = draw_figure(figure, Runs(cells), tmp_path / "drawn")
     assert files[0].read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in files[1].read_text(encoding="utf-8")
+    monkeypatch.setattr("sparing.experiments.reproduction.CATALOGUE", [figure])
+    page = write_report(reproduction).read_text(encoding="utf-8")
+    assert "3 repetitions, settings chosen by 2 folds; 1 repetitions of learners that keep" in page
+    for words in ("tiny-figure-1.csv</code>", "picture: attributes seen", "the attributes that an algorithm may buy"):
+        assert words in page
 
 
 def test_what_is_done_is_not_done_again(figure, tmp_path):
@@ -100,7 +106,13 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == page.count("<img") == 1
     assert "http" not in page
-    assert "reproduced" in result.output
+    assert "Spend</i> is\nthe same as what was seen" in page
+    assert "up to κ = 10⁶, without: beyond, they are thousands" in page
+    shown = [" ".join(line.split()) for line in result.output.splitlines()]
+    at = shown.index("effective-dimension, figure 3")
+    claim, numbers = shown[at + 3 : at + 5]  # below the head of the table; whole, though no terminal is so wide
+    assert claim == f"reproduced {CATALOGUE[-1].claims[0].words}"
+    assert numbers.startswith("holds in 1 of 1 comparisons, contradicted in 0; mean estimate ")
     refused = CliRunner().invoke(app, [*arguments, "--seed", "1"])
     assert (refused.exit_code, "holds runs with seed 0, not 1" in refused.stderr) == (2, True)
 

@@ -8,11 +8,17 @@ from string import Template
 import numpy as np
 
 from sparing.experiments.claims import Judgement
-from sparing.experiments.figures import RATIO, Figure
+from sparing.experiments.effective_dimension import DIMENSION_AXES
+from sparing.experiments.figures import RATIO, Axes, Figure
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.reproduction import Reproduction
 from sparing.experiments.runs import Runs
 from sparing.plotting import look
+
+SPENDS = {  # what runs were made for, where the horizontal axis shows something else
+    Axes(): "the attributes that an algorithm may buy",
+    DIMENSION_AXES: "the excess risk ε",
+}
 
 PAGE = Template("""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>sparing: the papers' experiments</title>
@@ -42,6 +48,8 @@ FIGURE = Template("""<h2>$title</h2>
 <table><tr><th>verdict</th><th>claim</th><th>numbers</th></tr>
 $claims</table>
 <details><summary>mean ± standard deviation of every point</summary>
+<p>Here and in <code>$name.csv</code> <i>seen</i> and <i>error</i> are the axes of the picture: $axes. <i>Spend</i> is
+$spend; <i>runs</i> are the repetitions of the point.</p>
 <table><tr><th>panel</th><th>algorithm</th><th>spend</th><th>seen</th><th>error</th><th>runs</th></tr>
 $points</table></details>
 """)
@@ -60,7 +68,11 @@ def write_report(reproduction: Reproduction) -> Path:
         sections.append(_section(figure, runs, judged, picture))
         verdicts += [judgement.verdict for judgement in judged]
     scale = reproduction.scale
-    made = f"The {scale.name} protocol: {scale.repetitions} repetitions, {scale.folds} folds, seed {reproduction.seed}."
+    made = (
+        f"The {scale.name} protocol, seed {reproduction.seed}: {scale.repetitions} repetitions, settings chosen by "
+        f"{scale.folds} folds; {scale.slow_repetitions} repetitions of learners that keep all they buy, being slow; "
+        "compadagrad and effective-dimension have their own. The table below each figure counts the runs of each point."
+    )
     page = reproduction.folder / "report.html"
     text = PAGE.substitute(settings=made, summary=escape(count(verdicts)), figures="\n".join(sections))
     page.write_text(text, encoding="utf-8")
@@ -81,6 +93,9 @@ def _section(figure: Figure, runs: Runs, judged: list[Judgement], picture: Path)
     return FIGURE.substitute(
         title=escape(figure.title),
         shows=escape(figure.shows[0].upper() + figure.shows[1:]),
+        name=figure.name,
+        axes=escape(f"{figure.axes.seen}; {figure.axes.error}"),
+        spend=escape(SPENDS.get(figure.axes, "the same as what was seen")),
         picture=base64.b64encode(picture.read_bytes()).decode("ascii"),
         claims="".join(_claim(judgement) for judgement in judged),
         points="".join(_points(runs)),
