@@ -33,7 +33,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "sketch", "cholesky" and "cg" solve the whole system: see :func:`sparing.solvers.solve_kernel_ridge`. Up to
         20,000 examples they store K, beyond that they compute it anew in every step. "nystrom" is an
         approximation: functions spanned by the landmarks alone, in O(n m) memory for m of them. "auto" is
-        "cholesky" up to 1,000 examples, "sketch" up to 20,000 and "nystrom" beyond.
+        "cholesky" up to 2,500 examples, "sketch" up to 20,000 and "nystrom" beyond.
     tol : float
         How far the dual objective may be above its minimum, relative to it.
     max_iter : int
@@ -58,7 +58,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> from sparing import SketchedKernelRidge
-    >>> X = np.linspace(0, 6, 1500)[:, None]
+    >>> X = np.linspace(0, 6, 3000)[:, None]
     >>> model = SketchedKernelRidge(alpha=0.1, gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
     >>> bool(abs(model.predict([[1.0]])[0] - np.sin(1.0)) < 1e-3), model.sketch_size_ < 100
     (True, True)

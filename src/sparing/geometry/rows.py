@@ -9,7 +9,8 @@ from scipy.linalg.lapack import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
-EXACT, PROBES = 256, 16  # columns up to which a trace is exact; random vectors, twice as many, that estimate others
+EXACT, PROBES = 256, 16  # columns up to which a trace is exact; random vectors that estimate others
+LARGE = 300  # a trace that so many random signs give within two per cent
 _CACHED_VALUES = 2**17  # as many as stay in a processor's own cache between two uses
 
 
@@ -187,21 +188,35 @@ class ShiftedInverse:
     def effective_dimension(self) -> float:
         r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`: exact up to 256 columns, else within some per cent.
 
-        The trace over the span of a few random combinations of columns, where most of it is, plus that of the rest
-        by random signs (Hutch++, Meyer et al. 2021): a fraction of the factor's cost, which the exact one would double.
+        By random signs, where the trace is so large that few say enough. Else over the span of a few random
+        combinations of columns, where most of it is, plus that of the rest by random signs (Hutch++, Meyer et al.
+        2021). Either way it takes a fraction of the factor's cost, which the exact one would double.
         """
         n = len(self.triangle)
         if n <= EXACT:
             return n - self.ridge * float(self.diagonal().sum())
         rng = np.random.default_rng(0)
-        span = np.linalg.qr(self._smooth(rng.standard_normal((n, PROBES))))[0]
         signs = rng.choice((-1.0, 1.0), (n, PROBES))
+        if (large := self._trace(signs) / PROBES) > LARGE:
+            return large
+        span = _orthonormal(self._smooth(rng.standard_normal((n, PROBES))))
         signs -= span @ (span.T @ signs)
-        return float(np.sum(span * self._smooth(span)) + np.sum(signs * self._smooth(signs)) / PROBES)
+        return self._trace(span) + self._trace(signs) / PROBES
+
+    def _trace(self, V: np.ndarray) -> float:
+        """The sum of v . M (M + ridge)^-1 v over columns v."""
+        return float(np.sum(V * self._smooth(V)))
 
     def _smooth(self, V: np.ndarray) -> np.ndarray:
         """M (M + ridge)^-1 V."""
         return V - self.ridge * self(V)
+
+
+def _orthonormal(columns: np.ndarray) -> np.ndarray:
+    """A basis of nearly the same span, from the products of few columns: ten times as fast as a QR factorisation."""
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    kept = values > 1e-10 * values[-1]
+    return columns @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 
 class RidgeInverse:

@@ -18,11 +18,12 @@ from sparing.geometry.gram import Gram
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 from sparing.solvers.conjugate import conjugate_gradients
-from sparing.solvers.least_squares import SMALL, LeastSquares, Preconditioner
+from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
 OVERSAMPLING = 0.25  # landmarks over d log d
+SMALL = 2500  # examples, up to which a factor costs no more
 FEWEST, SHARE = 1000, 15  # landmarks to precondition with are at most so many, or one in so many examples
 DEVIATION, MOST_PROBES = 0.03, 16  # of the estimate of the effective dimension, and vectors it takes at most
 
@@ -87,7 +88,7 @@ def solve_kernel_ridge(
         :math:`\lambda > 0`.
     method : {"auto", "sketch", "cholesky", "cg"}
         "sketch" is conjugate gradients preconditioned by landmarks, "cg" without. "auto" takes a Cholesky factor
-        up to 1,000 examples, else the sketch.
+        up to 2,500 examples, else the sketch.
     tol : float
         How far :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` may be above its minimum, relative to it.
     max_iter : int
@@ -114,15 +115,14 @@ def solve_kernel_ridge(
         objective = tol * np.abs(np.einsum("ij,ij->j", W[:, : -probes.shape[1] or None], targets))
         return np.append(objective, np.full(probes.shape[1], DEVIATION * (made.effective_dimension or 0.0) / ridge))
 
-    wanted_and_probes = np.hstack([targets, probes])
-    exact = method == "cholesky"  # the first step of conjugate gradients is then all, and cheaper made here
+    made_one = method == "cholesky"
     descent = conjugate_gradients(
         lambda V: gram @ V + ridge * V,
-        wanted_and_probes,
+        np.hstack([targets, probes]),
         made.inverse,
         enough=lambda energy, W: energy <= allowed(W),
-        max_iter=max_iter - exact,
-        start=made.inverse(wanted_and_probes) if exact else None,
+        max_iter=max_iter - made_one,
+        start=made.inverse(targets) if made_one else None,
     )
     wanted = slice(targets.shape[1])
     scale = np.maximum(allowed(descent.point)[wanted], np.finfo(float).tiny)
@@ -132,7 +132,7 @@ def solve_kernel_ridge(
         dimension += ridge * float(np.sum(probes * missing)) / probes.shape[1]
     solution = Solution(
         descent.point[:, wanted],
-        descent.iterations + exact,
+        descent.iterations + made_one,
         float(np.max(tol * descent.energy[wanted] / scale)),
         bool(np.all(descent.energy[wanted] <= scale)),
         made.size,
