@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 import sparing.estimators.sketched_kernel as module
 from sparing import SketchedKernelRidge
 from sparing.geometry import effective_dimension
+from sparing.geometry.gram import Gram
 from sparing.solvers import solve_kernel_ridge
 
 RNG = np.random.default_rng(0)
@@ -33,7 +34,31 @@ def test_it_is_kernel_ridge(solver, kernel):
     expected = KernelRidge(alpha=0.5, **kernel).fit(X, Y).predict(NEW)
     model = SketchedKernelRidge(0.5, solver=solver, random_state=0, **kernel).fit(X, Y)
     np.testing.assert_allclose(model.predict(NEW), expected, atol=1e-4 * np.abs(expected).max())
-    assert (0 < model.sketch_size_ < len(X)) == (solver in ("auto", "sketch"))
+    assert (0 < model.sketch_size_ < len(X)) == (solver == "sketch")
+
+
+def test_auto_draws_landmarks_where_a_factor_would_cost_more(monkeypatch):
+    monkeypatch.setattr("sparing.solvers.kernel.SMALL", len(X) - 1)
+    assert 0 < SketchedKernelRidge(0.5, gamma=0.2, random_state=0).fit(X, Y).sketch_size_ < len(X)
+    monkeypatch.undo()
+    assert SketchedKernelRidge(0.5, gamma=0.2).fit(X, Y).sketch_size_ == 0
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "sketch"])
+def test_kernels_that_are_not_symmetric_are_refused(solver):
+    K = np.exp(-0.2 * np.square(X[:, None] - X).sum(axis=2))
+    K[:, : len(X) // 2] *= 1.5
+    with pytest.raises(ValueError, match="not symmetric"):
+        SketchedKernelRidge(kernel="precomputed", solver=solver, random_state=0).fit(K, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_with_few_columns_are_those_with_many(dtype):
+    K = np.cov(RNG.standard_normal((30, 60))).astype(dtype)
+    V = RNG.standard_normal((30, 9)).astype(dtype)
+    scale = RNG.random(30).astype(dtype)
+    np.testing.assert_allclose(Gram(K, scale=scale) @ V[:, :2], (Gram(K, scale=scale) @ V)[:, :2], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(Gram(K).columns(np.array([3, 7])), K[:, [3, 7]])
 
 
 def test_one_target_weights_and_sparse_rows():

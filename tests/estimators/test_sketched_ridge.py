@@ -292,3 +292,28 @@ def test_a_path_by_each_method(method):
         expected = solve_ridge(X, Y, ridge, method="cholesky").coef
         np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-2)
         assert (solution.sketch_size > 0) == (method == "sketch")
+
+
+def refined_excess(A, y, ridge, w) -> float:
+    """How far twice the objective is above its minimum, relative to that: by refinement in extended precision."""
+    A, y, w = (np.asarray(array, dtype=np.longdouble) for array in (A, y, w))
+    inverse = np.linalg.inv((A.T @ A + ridge * np.eye(A.shape[1])).astype(float))
+    best = w
+    for _ in range(30):
+        best = best + inverse @ (A.T @ (y - A @ best) - ridge * best)
+    off = w - best
+    least = np.sum((y - A @ best) ** 2) + ridge * np.sum(best**2)
+    return float((np.sum((A @ off) ** 2) + ridge * np.sum(off**2)) / least)
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
+@pytest.mark.parametrize("spread", [0, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cholesky_solution_is_as_good_as_it_says(shape, spread, seed):
+    """One that need not be refined says what rounding errors may have done; one that must be is."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal(shape) * np.logspace(0, spread, shape[1])
+    y = A @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0])
+    found = solve_ridge(A, y, 0.3, method="cholesky", tol=1e-8)
+    assert found.converged
+    assert refined_excess(A, y, 0.3, found.coef) <= max(found.residual, 1e-15)

@@ -1,9 +1,11 @@
 """Kernel matrices seen by their columns, whether they are stored or computed when asked for."""
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import get_blas_funcs, solve_triangular
 
 from sparing.geometry.rows import ShiftedInverse
+
+FEW = 6  # columns, up to which K times each of them in turn is faster than all at once
 
 
 class Gram:
@@ -38,10 +40,13 @@ class Gram:
         return V if self.scale is None else V * self.scale[:, None]
 
     def _product(self, V: np.ndarray) -> np.ndarray:
-        return self.K @ V
+        if V.shape[1] > FEW:
+            return self.K @ V
+        (times,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
+        return np.column_stack([times(1.0, self.K.T, column) for column in V.T])
 
     def _columns(self, indices: np.ndarray) -> np.ndarray:
-        return self.K[:, indices]
+        return self.K[indices].T  # K is symmetric, and its rows lie in one piece
 
     def _diagonal(self) -> np.ndarray:
         return np.diagonal(self.K).copy()
