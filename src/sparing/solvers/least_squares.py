@@ -203,7 +203,7 @@ class LeastSquares:
     def descend(self, made: Preconditioner, start: np.ndarray | None, max_iter: int | None = None) -> Solution:
         """Conjugate gradients until the excess is within the tolerance."""
         made_one = made.first is not None
-        if made_one and np.all(made.rounding <= (allowed := self.allowed(made.first))):
+        if made.first is not None and np.all(made.rounding <= (allowed := self.allowed(made.first))):
             residual = float(np.max(self.tol * made.rounding / np.maximum(allowed, np.finfo(float).tiny)))
             return Solution(made.first, 1, residual, True, made.size, made.effective_dimension)
         descent = conjugate_gradients(
@@ -248,50 +248,6 @@ def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dim
         iterations=sum(solution.iterations for solution in found),
         converged=all(solution.converged for solution in found),
     )
-
-
-def solve_ridge_path(
-    A,
-    y,
-    ridges,
-    *,
-    method: str = "auto",
-    sketch: str = "auto",
-    radius: float | None = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    random_state=None,
-) -> list[Solution]:
-    r"""One solution for each of several ridges, from the same sketch.
-
-    Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
-    solved from the largest to the smallest, each from where the last one ended; the order of the answers is
-    that of ``ridges``. Small problems share their products of columns instead. Keywords as for :func:`solve_ridge`;
-    with a ``radius`` every ridge is solved by itself.
-
-    Examples
-    --------
-    >>> [round(float(solution.coef[0]), 2) for solution in solve_ridge_path([[1.0], [1.0]], [1.0, 1.0], [2.0, 6.0])]
-    [0.5, 0.25]
-    """
-    ridges = [checks.positive("ridges", ridge) for ridge in ridges]
-    rows = Rows.of(A)
-    if radius is not None:
-        options = {"method": method, "sketch": sketch, "tol": tol, "max_iter": max_iter, "random_state": random_state}
-        return [solve_ridge(rows, y, ridge, radius=radius, **options) for ridge in ridges]
-    targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
-    checks.one_of("sketch", sketch, SKETCHES)
-    smallest = LeastSquares(rows, targets, min(ridges), checks.positive("tol", tol), checks.whole("max_iter", max_iter))
-    rng = np.random.default_rng(checks.seed(random_state))
-    made = smallest.preconditioner(checks.one_of("method", method, METHODS), sketch, rng)
-    solutions, start = {}, None
-    for ridge in sorted(set(ridges), reverse=True):
-        problem = LeastSquares(rows, targets, ridge, tol, max_iter)
-        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else problem.plain().inverse
-        solution = problem.descend(Preconditioner(inverse, made.size), start)
-        start = solution.coef
-        solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
-    return [solutions[ridge] for ridge in ridges]
 
 
 def _from_start(rows: Rows, y: np.ndarray, options, ridge: float, start: np.ndarray | None) -> Solution:
