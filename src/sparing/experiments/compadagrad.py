@@ -168,7 +168,7 @@ FIGURES = (
                 Lower(FULL_MATRIX, COMPRESSED),
             ),
         ),
-        minutes={"quick": 1.7, "full": 55},
+        minutes={"quick": 1.4, "full": 55},
         axes=AXES,
     ),
     Figure(
@@ -187,7 +187,7 @@ FIGURES = (
                 "Other data: 23,748 stories with 47,236 terms here, 800,000 with 1,889,478 terms and pairs there.",
             ),
         ),
-        minutes={"quick": 0.3, "full": 5},
+        minutes={"quick": 0.1, "full": 5},
         kind="table",
         axes=AXES,
     ),

@@ -151,7 +151,7 @@ FIGURES = (
                 "not average out.",
             ),
         ),
-        minutes={"quick": 0.3, "full": 3},
+        minutes={"quick": 0.1, "full": 3},
         axes=DIMENSION_AXES,
     ),
     Figure(
@@ -176,7 +176,7 @@ FIGURES = (
                 Lower(CONJUGATE, PROXIMAL),
             ),
         ),
-        minutes={"quick": 0.9, "full": 9},
+        minutes={"quick": 0.7, "full": 9},
         axes=Axes("λ′ / λ (log scale)", "work, in passes over the data (log scale)", log=True),
     ),
     Figure(

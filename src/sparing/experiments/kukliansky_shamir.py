@@ -121,7 +121,7 @@ FIGURES = (
             _printed((1.0, 0.91, 0.55, 0.05), (0.005, 0.005, 0.005, 0.0075)),
             *_simulated_claims("AERR", "DDAERR", "TwoPhasedDDAERR"),
         ),
-        minutes={"quick": 1.8, "full": 25},
+        minutes={"quick": 2.7, "full": 38},
     ),
     Figure(
         PAPER,
@@ -132,7 +132,7 @@ FIGURES = (
             _printed((1.0, 0.086, 0.014, 0.0033), (0.005, 0.001, 0.0005, 0.0001)),
             *_simulated_claims("AELR", "DDAELR", "TwoPhasedDDAELR"),
         ),
-        minutes={"quick": 1.9, "full": 25},
+        minutes={"quick": 2.6, "full": 36},
     ),
     Figure(
         PAPER,
@@ -154,7 +154,7 @@ FIGURES = (
                 "At the smaller spends it has a dozen to a hundred whole rows to learn 784 weights from.",
             ),
         ),
-        minutes={"quick": 1.6, "full": 20},
+        minutes={"quick": 1.4, "full": 20},
     ),
     Figure(
         PAPER,
@@ -177,7 +177,7 @@ FIGURES = (
                 "The spread of either is larger than the 10 % allowed, so this many runs cannot tell.",
             ),
         ),
-        minutes={"quick": 1.0, "full": 15},
+        minutes={"quick": 0.9, "full": 15},
     ),
     Figure(
         PAPER,
@@ -193,7 +193,7 @@ FIGURES = (
                 (Lower("OnlineRidge", "DDAERR", part="large"), Lower("Ridge", "DDAERR", part="large")),
             ),
         ),
-        minutes={"quick": 1.0, "full": 40},
+        minutes={"quick": 0.8, "full": 40},
     ),
     Figure(
         PAPER,
@@ -222,7 +222,7 @@ FIGURES = (
         "AdaGrad's steps on simulated data with exponent −2: they help",
         {EXPONENTS[-2.0]: simulated(-2.0, "ridge", ADAGRAD)},
         tuple(_adagrad_claim(name, True, EQUAL_STEPS) for name in list(ADAGRAD)[:4]),
-        minutes={"quick": 0.2, "full": 5},
+        minutes={"quick": 0.1, "full": 5},
     ),
     Figure(
         PAPER,
@@ -233,6 +233,6 @@ FIGURES = (
             *(_adagrad_claim(name, False, EQUAL_STEPS) for name in list(ADAGRAD)[:3]),
             _adagrad_claim("OnlineRidge", True, EQUAL_STEPS),
         ),
-        minutes={"quick": 0.4, "full": 10},
+        minutes={"quick": 0.3, "full": 10},
     ),
 )
