@@ -7,6 +7,7 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.kernels.pairs import sum_pairs
 
+FEW_LOOKS = 5
 ONE_KIND = 30.0  # times between small and large ranges of attributes that share a unit
 
 
@@ -19,6 +20,14 @@ class Described(NamedTuple):
     variances: np.ndarray  # as parts of squared ranges, shrunk to their mean by one imagined look: none is zero
     target_means: np.ndarray
     target_variances: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which attributes have a spread to go by: a unit of their own says little before some looks.
+
+        Two values that happen to be near make it tiny, and a weight huge.
+        """
+        return (self.counts >= FEW_LOOKS) | (np.ptp(self.ranges) == 0.0)
 
 
 class Covariances(NamedTuple):

@@ -16,7 +16,6 @@ from sparing.learners.loop import Loop
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 
-FEW_LOOKS = 5  # at an attribute say nothing of its weight: two that happen to be near would make it huge
 LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
 NONE = np.empty(0)
@@ -150,7 +149,7 @@ class BatchLearner(Loop, ABC):
         seen, shop = describe(self.bought), self._buyer.shop
         weights = self._planning_weights(seen)
         used = np.zeros(self.n_attributes) if weights is None else np.square(weights).sum(axis=1) * seen.variances
-        used[seen.counts < FEW_LOOKS] = 0.0
+        used[~seen.known] = 0.0
         spread = seen.variances / seen.ranges**2 if self.second_moments is None else self.second_moments
         variances = shop.total(spread)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))

@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
-from sparing.learners.batch import FEW_LOOKS, BatchLearner, Fitted
+from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # ridges, in sums of squares of standard attributes
@@ -25,7 +25,7 @@ def imputed_family(cells: Cells, seen: Described) -> list[Candidate]:
     moments = covariances(cells, seen)
     target_units = np.sqrt(np.maximum(seen.target_variances, np.finfo(float).tiny))
     typical = np.sqrt(np.mean(seen.variances / seen.ranges**2))
-    candidates, known = [], (seen.counts >= FEW_LOOKS)[:, None]
+    candidates, known = [], seen.known[:, None]
     for name, units in (("standard", np.sqrt(seen.variances)), ("range", typical * seen.ranges)):
         values, vectors = eigh(moments.attributes * moments.counts / np.outer(units, units))
         sums = vectors.T @ (moments.targets * seen.counts[:, None] / np.outer(units, target_units))

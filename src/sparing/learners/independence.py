@@ -13,7 +13,8 @@ def independent(cells: Cells, seen: Described) -> bool:
 
     The two halves of the examples have correlations :math:`r_{ij}, r'_{ij}` with errors that know nothing of each
     other, so the mean of :math:`r_{ij} r'_{ij}`, pairs weighed by how often they were seen in both, estimates the mean
-    square of the true ones, and its standard error follows from the terms. Attributes are taken for uncorrelated if
+    square of the true ones, and its standard error follows from the terms (it is taken for no less than that of
+    independent ones, as few terms may all happen to be small). Attributes are taken for uncorrelated if
     that mean plus two standard errors, times the number of attributes that looks are spread over, is below 0.3: so much
     an attribute's squared correlations with all others could be together. Too few pairs give a large error, and the
     answer no. On independent attributes (simulated, Gaussian) it was 0.02 to 0.5; on all others at hand (images,
@@ -27,6 +28,6 @@ def independent(cells: Cells, seen: Described) -> bool:
     if not often.any():
         return False
     mean = max(float(often @ product / often.sum()), 0.0)
-    error = float(np.linalg.norm(often * product) / often.sum())
+    error = max(float(np.linalg.norm(often * product) / often.sum()), often.sum() ** -0.5)  # the least it can be
     spread_over = float(seen.counts.sum()) ** 2 / float(seen.counts @ seen.counts)
     return spread_over * (mean + 2.0 * error) < ALONE
