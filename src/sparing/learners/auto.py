@@ -78,6 +78,11 @@ class AutoLearner(BatchLearner):
             return self._imputed(cells, seen)
         judgement = judge(cells, families)
         candidates = [candidate for family in families for candidate in family(cells, seen)]
+        if judgement.hopeless:
+            facts = facts_of(candidates, judgement, judgement.best, [])
+            why = "every candidate was judged to be worse than the mean target; buy more values"
+            nothing = np.zeros_like(candidates[0].weights)
+            return self._model(seen, nothing, facts | {"setting": "the mean target", "why": why})
         return self._model(seen, consensus(candidates, judgement.as_good()), judged(candidates, judgement))
 
     def _imputed(self, cells: Cells, seen: Described) -> Fitted:

@@ -50,6 +50,11 @@ class Judgement(NamedTuple):
         """Risks plus two standard errors."""
         return self.risks + 2.0 * self.errors
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether even the best is judged worse, by more than a standard error, than the mean target: its risk is 1."""
+        return bool(self.risks[self.best] - self.errors[self.best] > 1.0)
+
     def as_good(self) -> np.ndarray:
         """Which candidates cannot be told from the best one: their paired difference is within two standard errors.
 
