@@ -7,7 +7,7 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.kernels.pairs import sum_pairs
 
-FEW_LOOKS = 5
+FEW_LOOKS = 5  # from which on a spread is known to some factor
 ONE_KIND = 30.0  # times between small and large ranges of attributes that share a unit
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.linalg import eigh
@@ -58,6 +59,7 @@ class Repaired:
 
 def lasso_weights(covariance, with_targets, fractions=FRACTIONS) -> list[np.ndarray]:
     """Minimisers of w'Cw/2 - c'w + alpha |w|_1 for alpha at these parts of the smallest that leaves no weight."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lars_path_gram
 
     weights = [np.zeros_like(with_targets) for _ in fractions]
@@ -66,9 +68,11 @@ def lasso_weights(covariance, with_targets, fractions=FRACTIONS) -> list[np.ndar
         largest = float(np.abs(c).max(initial=0.0))
         if largest == 0.0:
             continue
-        alphas, _, path = lars_path_gram(
-            c, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(fractions) * largest
-        )
+        with catch_warnings():
+            simplefilter("ignore", ConvergenceWarning)  # a path that ends early is judged like any other
+            alphas, _, path = lars_path_gram(
+                c, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(fractions) * largest
+            )
         for column, fraction in zip(weights, fractions, strict=True):  # the path is linear between its corners
             after = min(int(np.searchsorted(-alphas, -fraction * largest)), alphas.size - 1)
             before = max(after - 1, 0)
