@@ -191,10 +191,17 @@ def test_a_comparison_begins_before_scikit_learn_is_imported():
     assert (done.stdout, done.stderr) == ("1.0 False\n", "")
 
 
+def listen_to_interrupts():
+    """What a shell starts in the background ignores them, and hands that on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
 def test_interrupt_ends_cleanly(tmp_path):
     command = [sys.executable, "-m", "sparing", "demo", "--seeds", "5000"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    options["preexec_fn"] = listen_to_interrupts
+    with subprocess.Popen(command, **options) as process:
         assert "1,797 images" in process.stdout.readline()
         time.sleep(2)
         for _ in range(4):  # one that comes within a callback of the compiler is lost: a person presses again

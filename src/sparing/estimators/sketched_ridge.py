@@ -10,6 +10,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
+from sparing.geometry.products import times
 from sparing.geometry.rows import Rows
 from sparing.solvers import solve_ridge
 from sparing.types import Solution
@@ -145,7 +146,7 @@ def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, 
     means, target_means = None, np.zeros(y.shape[1:], dtype=X.dtype)
     if centre:
         shares = np.full(len(y), 1 / len(y), X.dtype) if sample_weight is None else sample_weight / sample_weight.sum()
-        means, target_means = np.asarray(X.T @ shares), y.T @ shares
+        means, target_means = times(X.T, shares[:, None])[:, 0], y.T @ shares
     scale = None if sample_weight is None else np.sqrt(sample_weight)
     targets = y - target_means
     if scale is not None:

@@ -1,8 +1,9 @@
 """Kernel matrices seen by their columns, whether they are stored or computed when asked for."""
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, solve_triangular
+from scipy.linalg import get_blas_funcs
 
+from sparing.geometry.products import times
 from sparing.geometry.rows import ShiftedInverse
 
 FEW = 6  # columns, up to which K times each of them in turn is faster than all at once
@@ -41,9 +42,9 @@ class Gram:
 
     def _product(self, V: np.ndarray) -> np.ndarray:
         if V.shape[1] > FEW:
-            return self.K @ V
-        (times,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
-        return np.column_stack([times(1.0, self.K.T, column) for column in V.T])
+            return times(self.K, V)
+        (symv,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
+        return np.column_stack([symv(1.0, self.K.T, column) for column in V.T])
 
     def _columns(self, indices: np.ndarray) -> np.ndarray:
         return self.K[indices].T  # K is symmetric, and its rows lie in one piece
@@ -61,5 +62,11 @@ def leverage_through_columns(columns, indices, factors, squared_norms, ridge: fl
     """
     products = columns * factors
     inverse = ShiftedInverse(products[indices] * factors[:, None], ridge)
-    within = solve_triangular(inverse.triangle, products.T, lower=True, check_finite=False)
+    within = whitened(products, inverse.triangle).T
     return np.maximum(squared_norms - np.einsum("ij,ij->j", within, within), 0.0) / inverse.ridge
+
+
+def whitened(columns: np.ndarray, triangle: np.ndarray) -> np.ndarray:
+    r""":math:`C L^{-T}` in the place of the columns C, which have to lie one by one in memory."""
+    (solve,) = get_blas_funcs(("trsm",), (triangle, columns))
+    return solve(1.0, triangle, columns, side=1, lower=1, trans_a=1, overwrite_b=1)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sparing import checks
-from sparing.geometry.gram import Gram
+from sparing.geometry.gram import Gram, whitened
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 from sparing.solvers.conjugate import conjugate_gradients
@@ -63,8 +63,7 @@ def draw_landmarks(gram: Gram, ridge: float, rng, *, oversampling: float, most: 
     sample = draw_by_leverage(gram, ridge, rng, oversampling=oversampling, most=most)
     columns = gram.columns(sample.indices)
     triangle = ShiftedInverse(columns[sample.indices], 0.0).triangle
-    factors = solve_triangular(triangle, columns.T, lower=True, check_finite=False)
-    return Landmarks(sample.indices, factors, triangle)
+    return Landmarks(sample.indices, whitened(columns, triangle).T, triangle)
 
 
 def solve_kernel_ridge(

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.geometry.leverage import draw, draw_by_leverage
+from sparing.geometry.products import times
 from sparing.geometry.rows import RidgeInverse, Rows
 from sparing.sketches import srht
 from sparing.solvers.ball import within_ball
@@ -170,11 +171,10 @@ class LeastSquares:
         """
         inverse = RidgeInverse(self.rows, self.ridge)
         dimension, products = inverse.within.effective_dimension, inverse.products
-        # einsum, not a norm: that would wake the threads of numpy's BLAS, which get in the way of those of scipy's
         condition = 1.0 + float(np.sqrt(np.einsum("ij,ij->", products, products))) / self.ridge
         rounding = (len(products) * float(np.finfo(products.dtype).eps) * condition) ** 2
         if self.rows.shape[0] >= self.rows.shape[1]:
-            system = lambda V: products @ V + self.ridge * V  # noqa: E731
+            system = lambda V: times(products, V) + self.ridge * V  # noqa: E731
             return Preconditioner(
                 inverse, 0, dimension, system, first=inverse(self.right), rounding=rounding * self.total
             )
