@@ -41,5 +41,6 @@ def test_squares_add_up_and_are_symmetric(dtype, how):
     parts = [laid_out(A[:, :15], how), laid_out(A[:, 15:], how)]
     found = squares(parts)
     np.testing.assert_allclose(found, A @ A.T, rtol=1e-4, atol=1e-4 if dtype == np.float32 else 1e-12)
-    assert np.array_equal(found, found.T) and found.dtype == dtype
+    assert np.array_equal(found, found.T)
+    assert found.dtype == dtype
     assert np.array_equal(np.hstack(parts), A)  # left as they were

@@ -5,11 +5,13 @@ product by the one, then a factor by the other, so share the cores with threads 
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
 _PREFIXES = {"f": "s", "d": "d"}  # of the functions for float32 and float64
+FEW = 4  # columns, up to which A times each of them in turn is faster than all at once
 _MIRRORED = 512  # rows and columns that are copied across the diagonal at a time
 
 
@@ -22,11 +24,11 @@ def times(A, B: np.ndarray) -> np.ndarray:
     """
     if not (isinstance(A, np.ndarray) and A.flags.forc and A.dtype == B.dtype and A.size and B.size):
         return A @ B  # what this BLAS could not take as it is
-    left, left_turned = _columns(A.T)
-    if B.shape[1] == 1:
-        return _function("gemv", A)(1.0, left, B[:, 0], trans=not left_turned)[:, None]
-    right, right_turned = _columns(B.T)
-    return _function("gemm", A)(1.0, right, left, trans_a=right_turned, trans_b=left_turned).T
+    columns, turned = _columns(A)
+    if B.shape[1] <= FEW:
+        multiply = _function("gemv", A)
+        return np.stack([multiply(1.0, columns, column, trans=turned) for column in B.T]).T
+    return _function("gemm", A)(1.0, columns, B, trans_a=turned)
 
 
 def squares(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -39,7 +41,7 @@ def squares(parts: Iterable[np.ndarray]) -> np.ndarray:
     total = None
     for part in parts:
         columns, turned = _columns(part)
-        options = {} if total is None else {"beta": 1.0, "c": total, "overwrite_c": True}
+        options: dict[str, Any] = {} if total is None else {"beta": 1.0, "c": total, "overwrite_c": True}
         total = _function("syrk", part)(1.0, columns, trans=turned, lower=1, **options)
     assert total is not None
     for start in range(0, len(total), _MIRRORED):

@@ -163,12 +163,12 @@ class ShiftedInverse:
     r""":math:`(M + \lambda I)^{-1}` for a positive semidefinite array M, by its Cholesky factor.
 
     A ridge below the rounding errors of M is raised to them, so that there is a factor even where M is singular;
-    ``ridge`` is the one in use, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
+    ``ridge`` is the one in use, ``asked`` that asked for, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
     """
 
     def __init__(self, M: np.ndarray, ridge: float):
         rounding = float(np.finfo(M.dtype).eps * np.trace(M))
-        failed = True
+        self.asked, failed = ridge, True
         while failed:
             self.ridge = max(ridge, rounding)
             shifted = M.copy(order="C").T  # what LAPACK takes without a copy of its own; M is symmetric
@@ -179,6 +179,15 @@ class ShiftedInverse:
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
         return cho_solve((self.triangle, True), V, check_finite=False)
+
+    def rounding(self, M: np.ndarray) -> tuple[float, float]:
+        r"""The condition number, or more, and how far solutions may be off by rounding, in the norm of the system.
+
+        The factor is that of a matrix whose relative distance is at most n times the rounding unit u (Higham 2002,
+        section 10.1): for a condition number :math:`\kappa` that makes :math:`n u \kappa`, relative to the solution.
+        """
+        condition = 1.0 + float(np.sqrt(np.einsum("ij,ij->", M, M))) / self.asked
+        return condition, len(M) * float(np.finfo(M.dtype).eps) * condition
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of the inverse: column sums of squares of L^-1."""

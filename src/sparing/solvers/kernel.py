@@ -16,14 +16,17 @@ from scipy.linalg import solve_triangular
 from sparing import checks
 from sparing.geometry.gram import Gram, whitened
 from sparing.geometry.leverage import draw_by_leverage
+from sparing.geometry.products import times
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
 OVERSAMPLING = 0.25  # landmarks over d log d
 SMALL = 2500  # examples, up to which a factor costs no more
+ONE_THREAD = range(300, 1200)  # examples, for which a factor by one thread is no slower, as kernels come from numpy
 FEWEST, SHARE = 1000, 15  # landmarks to precondition with are at most so many, or one in so many examples
 DEVIATION, MOST_PROBES = 0.03, 16  # of the estimate of the effective dimension, and vectors it takes at most
 
@@ -106,38 +109,42 @@ def solve_kernel_ridge(
     n = gram.shape[0]
     if checks.one_of("method", method, METHODS) == "auto":
         method = "cholesky" if n <= SMALL else "sketch"
-    targets, rng = checks.targets(y, n), np.random.default_rng(checks.seed(random_state))
-    made = _preconditioner(gram, ridge, method, rng)
-    probes = _probes(gram, ridge, made, rng)
+    targets = checks.targets(y, n)
+    if method == "cholesky":
+        solution = _descend(gram, targets, ridge, _whole(gram, targets, ridge), np.empty((n, 0)), tol, max_iter)
+    else:
+        rng = np.random.default_rng(checks.seed(random_state))
+        made = _preconditioner(gram, ridge, method, rng)
+        solution = _descend(gram, targets, ridge, made, _probes(gram, ridge, made, rng), tol, max_iter)
+    return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+
+
+def _descend(
+    gram: Gram, targets: np.ndarray, ridge: float, made: Preconditioner, probes: np.ndarray, tol: float, max_iter: int
+) -> Solution:
+    """Conjugate gradients from what there is, for the targets and for probes of the effective dimension."""
+    wanted, dimension, made_one = slice(targets.shape[1]), made.effective_dimension, made.first is not None
 
     def allowed(W: np.ndarray) -> np.ndarray:
-        objective = tol * np.abs(np.einsum("ij,ij->j", W[:, : -probes.shape[1] or None], targets))
-        return np.append(objective, np.full(probes.shape[1], DEVIATION * (made.effective_dimension or 0.0) / ridge))
+        return np.maximum(tol * np.abs(np.einsum("ij,ij->j", W[:, wanted], targets)), np.finfo(float).tiny)
 
-    made_one = method == "cholesky"
+    if made.first is not None and np.all(made.rounding <= (scale := allowed(made.first))):
+        return Solution(made.first, 1, float(np.max(tol * made.rounding / scale)), True, 0, dimension)
+    near = np.full(probes.shape[1], DEVIATION * (dimension or 0.0) / ridge)
     descent = conjugate_gradients(
         lambda V: gram @ V + ridge * V,
         np.hstack([targets, probes]),
         made.inverse,
-        enough=lambda energy, W: energy <= allowed(W),
+        enough=lambda energy, W: energy <= np.append(allowed(W), near),
         max_iter=max_iter - made_one,
-        start=made.inverse(targets) if made_one else None,
+        start=made.first,
     )
-    wanted = slice(targets.shape[1])
-    scale = np.maximum(allowed(descent.point)[wanted], np.finfo(float).tiny)
-    dimension = made.effective_dimension
     if probes.size:
         missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
-        dimension += ridge * float(np.sum(probes * missing)) / probes.shape[1]
-    solution = Solution(
-        descent.point[:, wanted],
-        descent.iterations + made_one,
-        float(np.max(tol * descent.energy[wanted] / scale)),
-        bool(np.all(descent.energy[wanted] <= scale)),
-        made.size,
-        dimension,
-    )
-    return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+        dimension = (dimension or 0.0) + ridge * float(np.sum(probes * missing)) / probes.shape[1]
+    energy, scale = descent.energy[wanted], allowed(descent.point)
+    residual, converged = float(np.max(tol * energy / scale)), bool(np.all(energy <= scale))
+    return Solution(descent.point[:, wanted], descent.iterations + made_one, residual, converged, made.size, dimension)
 
 
 def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, random_state) -> tuple[Solution, np.ndarray]:
@@ -158,9 +165,7 @@ def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, rando
 
 
 def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditioner:
-    """The system's inverse, or one near it."""
-    if method == "cholesky":
-        return _whole(gram, ridge, rng)
+    """An inverse near that of the system."""
     some = np.unique(np.random.default_rng(0).integers(gram.shape[0], size=64))
     among = gram.columns(some)[some]
     _refuse_asymmetric(among, among.T)
@@ -187,13 +192,16 @@ def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
     return rng.choice((-1.0, 1.0), (gram.shape[0], min(wanted, MOST_PROBES)))
 
 
-def _whole(gram: Gram, ridge: float, rng) -> Preconditioner:
-    """A Cholesky factor, raised above rounding errors where K is singular; conjugate gradients refine it."""
+def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
+    """A Cholesky factor, raised above rounding errors where K is singular, and its solution."""
     products = gram.products()
-    probe = rng.standard_normal(len(products))
-    _refuse_asymmetric(products @ probe, probe @ products)  # to compare all entries takes as long as the factor
-    inverse = ShiftedInverse(products, ridge)
-    return Preconditioner(inverse, effective_dimension=inverse.effective_dimension)
+    probe = np.cos(np.arange(len(products)))[:, None]  # to compare all entries takes as long as the factor
+    _refuse_asymmetric(times(products, probe), times(products.T, probe))
+    with one_blas_thread(len(products) in ONE_THREAD):
+        inverse = ShiftedInverse(products, ridge)
+        first, dimension = inverse(targets), inverse.effective_dimension
+    rounding = inverse.rounding(products)[1] ** 2 * np.abs(np.einsum("ij,ij->j", targets, first))
+    return Preconditioner(inverse, effective_dimension=dimension, first=first, rounding=rounding)
 
 
 def _refuse_asymmetric(one_way: np.ndarray, other_way: np.ndarray) -> None:

@@ -164,25 +164,21 @@ class LeastSquares:
     def whole(self) -> Preconditioner:
         r"""All rows: a Cholesky solution, which conjugate gradients refine where it is in doubt.
 
-        A factor of order n is that of a matrix whose relative distance is at most n times the rounding unit
-        (Higham 2002, section 10.1). So with condition number :math:`\kappa` the relative error of the solution in the
-        norm of the system is at most :math:`n u \kappa`, of :math:`w^T A^T y \le \|y\|^2`; from the products of rows,
-        of the objective itself, but for another :math:`\kappa`.
+        Rounding errors are relative to :math:`w^T A^T y \le \|y\|^2`; from the products of rows to the objective
+        itself, but for another condition number.
         """
         inverse = RidgeInverse(self.rows, self.ridge)
         dimension, products = inverse.within.effective_dimension, inverse.products
-        condition = 1.0 + float(np.sqrt(np.einsum("ij,ij->", products, products))) / self.ridge
-        rounding = (len(products) * float(np.finfo(products.dtype).eps) * condition) ** 2
+        condition, error = inverse.within.rounding(products)
         if self.rows.shape[0] >= self.rows.shape[1]:
             system = lambda V: times(products, V) + self.ridge * V  # noqa: E731
-            return Preconditioner(
-                inverse, 0, dimension, system, first=inverse(self.right), rounding=rounding * self.total
-            )
+            first = inverse(self.right)
+            return Preconditioner(inverse, 0, dimension, system, first=first, rounding=error**2 * self.total)
         # the inverse takes a difference of nearly equal vectors here, and its digits with it; this does not
         dual = inverse.within(self.targets)
         objective = self.ridge * np.einsum("ij,ij->j", self.targets, dual)
         first = self.rows.transposed(dual)
-        return Preconditioner(inverse, 0, dimension, first=first, rounding=condition * rounding * objective)
+        return Preconditioner(inverse, 0, dimension, first=first, rounding=condition * error**2 * objective)
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
         """Some rows by leverage, or as many of another kind; of size 0 and plain if that takes more than ``most``."""

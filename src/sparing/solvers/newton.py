@@ -5,13 +5,10 @@ of the loss, :math:`O(\beta/\alpha)`, whatever the spectrum of A (Agarwal & Gone
 carry the curvature of the loss at the current point, so that even that ratio drops out.
 """
 
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import ThreadpoolController
 
 from sparing import checks
 from sparing.geometry.rows import Rows
@@ -19,6 +16,7 @@ from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import SmoothLoss
+from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
 METHODS = ("auto", "sketch", "cholesky", "cg")
@@ -115,8 +113,7 @@ class Newton:
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
         """Newton steps with backtracking until what is left, twice the excess, is within the tolerance."""
-        alone = self.rows.is_sparse or self.rows.n_values <= ONE_THREAD
-        with _one_blas_thread() if alone else nullcontext():
+        with one_blas_thread(self.rows.is_sparse or self.rows.n_values <= ONE_THREAD):
             return self._run(W, tol, max_iter)
 
     def _run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
@@ -243,16 +240,6 @@ class Newton:
     def _value(self, W, Z) -> float:
         away = self.pull * np.sum((W - self.centre)[:-1] ** 2) if self.pull else 0.0
         return self.loss.value(Z) + 0.5 * float(self.ridge * np.sum(W[:-1] ** 2) + away)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _one_blas_thread() -> AbstractContextManager:
-    """L-BFGS uses scipy's BLAS, products numpy's: the threads of each, waiting for more, take the other's time."""
-    return _blas().limit(limits=1, user_api="blas")
 
 
 def _decrement(gradient: np.ndarray, step: np.ndarray) -> float:
