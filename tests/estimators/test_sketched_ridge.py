@@ -191,6 +191,23 @@ def test_the_type_of_numbers_is_kept(dtype):
     np.testing.assert_allclose(model.predict(X.astype(dtype)), expected.predict(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(3000, 300), (500, 800)])
+@pytest.mark.parametrize("decades", [0, 2, 6])
+@pytest.mark.parametrize("ridge", [1e-6, 1e-3, 1.0])
+def test_single_precision_claims_no_more_than_it_reached(shape, decades, ridge):
+    rng = np.random.default_rng(0)
+    A = (rng.standard_normal(shape) * np.logspace(0, -decades, shape[1]) + 3.0).astype(np.float32)
+    y = (A @ rng.standard_normal(shape[1]).astype(np.float32) + rng.standard_normal(shape[0])).astype(np.float32)
+
+    def value(w):
+        return np.sum((A @ w.astype(float) - y) ** 2) + ridge * np.sum(w.astype(float) ** 2)
+
+    solution, best = solve_ridge(A, y, ridge), solve_ridge(A.astype(float), y, ridge)
+    assert best.converged
+    assert not solution.converged or value(solution.coef) / value(best.coef) - 1 < 1e-6
+    assert solution.converged or ridge < 1.0
+
+
 def test_columns_far_from_zero_do_no_harm():
     moved = X + 1e4
     for form in (moved, sparse.csr_array(moved)):

@@ -107,7 +107,8 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _publish(self, solution: Solution) -> None:
         """The model, and how it was found."""
-        warn_unless_converged(solution, self.tol, "or pass solver='cholesky'")
+        single = solution.coef.dtype == np.float32
+        warn_unless_converged(solution, self.tol, "or pass X as float64" if single else "or pass solver='cholesky'")
         means, target_means = self._centre
         self.coef_ = solution.coef.T
         self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0

@@ -44,7 +44,7 @@ def conjugate_gradients(
     image = np.zeros_like(target) if start is None else apply(point)
     residual = target - image
     direction = inverse(residual).copy()
-    energy = _columnwise(residual, direction)
+    energy = columnwise(residual, direction)
     moving = np.ones(len(energy), dtype=bool)
     for iteration in range(max_iter):
         moving &= ~enough(energy, point) & (energy > 0)
@@ -53,17 +53,18 @@ def conjugate_gradients(
         columns = slice(None) if moving.all() else moving  # a view where it can be one
         along, left = direction[:, columns], energy[columns].copy()
         product = apply(along)
-        curvature = _columnwise(along, product)
+        curvature = columnwise(along, product)
         step = np.divide(left, curvature, out=np.zeros_like(left), where=curvature > 0)
         point[:, columns] += step * along
         image[:, columns] += step * product
         residual[:, columns] -= step * product
         preconditioned = inverse(residual[:, columns])
-        energy[columns] = _columnwise(residual[:, columns], preconditioned)
+        energy[columns] = columnwise(residual[:, columns], preconditioned)
         direction[:, columns] = preconditioned + energy[columns] / left * along
         moving[columns] = curvature > 0  # where rounding errors have the last word
     return Descent(point, image, max_iter, energy)
 
 
-def _columnwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def columnwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The inner product of each column of A with that of B."""
     return np.einsum("ij,ij->j", A, B)

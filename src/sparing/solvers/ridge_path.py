@@ -6,7 +6,8 @@ import numpy as np
 
 from sparing import checks
 from sparing.geometry.rows import RidgeInverse, Rows
-from sparing.solvers.least_squares import METHODS, SKETCHES, LeastSquares, Preconditioner, solve_ridge
+from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.ridge import METHODS, SKETCHES, solve_ridge
 from sparing.types import Solution
 
 
