@@ -27,7 +27,8 @@ def times(A, B: np.ndarray) -> np.ndarray:
     columns, turned = _columns(A)
     if B.shape[1] <= FEW:
         multiply = _function("gemv", A)
-        return np.stack([multiply(1.0, columns, column, trans=turned) for column in B.T]).T
+        products = [multiply(1.0, columns, column, trans=turned) for column in B.T]
+        return products[0][:, None] if len(products) == 1 else np.stack(products).T
     return _function("gemm", A)(1.0, columns, B, trans_a=turned)
 
 

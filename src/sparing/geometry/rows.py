@@ -13,6 +13,7 @@ from sparing.geometry.products import squares, times
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
 EXACT, PROBES = 256, 16  # columns up to which a trace is exact; random vectors that estimate others
 LARGE = 300  # a trace that so many random signs give within two per cent
+_DIGITS_LOST = 1e-3  # the least part that a difference may be of what it was taken from
 _CACHED_VALUES = 2**19  # as many as stay in a processor's cache between two uses
 
 
@@ -82,12 +83,13 @@ class Rows:
         """One ||a_i||^2 a row."""
         from sklearn.utils.extmath import row_norms
 
-        if not self.is_sparse:
-            return np.concatenate([row_norms(block, squared=True) for block in self._blocks(_CACHED_VALUES)])
-        norms = row_norms(self.X, squared=True)
-        if self.shift is not None:
-            norms = np.maximum(norms - 2 * (self.X @ self.shift) + self.shift @ self.shift, 0.0)
-        return norms if self.scale is None else norms * self.scale**2
+        if not isinstance(self.X, LinearOperator):
+            norms = centred = row_norms(self.X, squared=True)
+            if self.shift is not None:
+                centred = norms - 2 * times(self.X, self.shift[:, None])[:, 0] + self.shift @ self.shift
+            if self.is_sparse or np.all(centred >= _DIGITS_LOST * norms):
+                return np.maximum(centred, 0.0) * (1.0 if self.scale is None else self.scale**2)
+        return np.concatenate([row_norms(block, squared=True) for block in self._blocks()])
 
     def take(self, indices: np.ndarray, factors: np.ndarray | None = None) -> "Rows":
         """Some of the rows, each times its factor; sparse rows stay sparse."""
@@ -148,12 +150,12 @@ class Rows:
             rows = self.X[indices]
         return rows if self.shift is None else rows - self.shift
 
-    def _blocks(self, n_values: int = _BLOCK_VALUES) -> Iterator[np.ndarray]:
+    def _blocks(self) -> Iterator[np.ndarray]:
         """All rows, some at a time; all at once where nothing needs to be done to them."""
         if isinstance(self.X, np.ndarray) and self.scale is None and self.shift is None:
             yield self.X
             return
-        step = max(1, n_values // self.shape[1])
+        step = max(1, _BLOCK_VALUES // self.shape[1])
         for start in range(0, self.shape[0], step):
             block = self._dense(slice(start, start + step))
             yield block if self.scale is None else block * self.scale[start : start + step, None]
