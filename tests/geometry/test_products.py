@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from sparing.geometry.products import squares, times
 
@@ -32,6 +33,12 @@ def test_times_is_the_matrix_product(shape, dtype, how, other):
     np.testing.assert_allclose(times(laid_out(A, how), laid_out(B, other)), A @ B, **tolerance)
     np.testing.assert_allclose(times(laid_out(A, how).T, laid_out(R, other)), A.T @ R, **tolerance)
     assert times(laid_out(A, how), B).dtype == dtype
+
+
+def test_times_takes_what_blas_does_not():
+    for A in (np.arange(6).reshape(2, 3), np.arange(6.0, dtype=np.longdouble).reshape(2, 3), sparse.eye_array(3)):
+        B = np.ones((3, 2), dtype=A.dtype)
+        np.testing.assert_array_equal(times(A, B), A @ B)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

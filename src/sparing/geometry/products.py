@@ -22,8 +22,9 @@ def times(A, B: np.ndarray) -> np.ndarray:
     array([[1.],
            [2.]])
     """
-    if not (isinstance(A, np.ndarray) and A.flags.forc and A.dtype == B.dtype and A.size and B.size):
-        return A @ B  # what this BLAS could not take as it is
+    as_it_is = isinstance(A, np.ndarray) and A.flags.forc and A.dtype.char in _PREFIXES and A.dtype == B.dtype
+    if not (as_it_is and A.size and B.size):
+        return A @ B
     columns, turned = _columns(A)
     if B.shape[1] <= FEW:
         multiply = _function("gemv", A)
