@@ -1,11 +1,14 @@
 """SketchedKernelRidge gives what scikit-learn's KernelRidge gives."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from threadpoolctl import threadpool_info
 
 import sparing.estimators.sketched_kernel as module
 from sparing import SketchedKernelRidge
@@ -131,3 +134,18 @@ def test_what_goes_wrong_is_said():
         solve_kernel_ridge(np.triu(np.ones((3, 3))), np.ones(3), 1.0)
     with pytest.warns(ConvergenceWarning, match="or check that the kernel is positive definite"):
         SketchedKernelRidge(1e-8, gamma=0.01, solver="cg", max_iter=2).fit(X, Y)
+
+
+def test_an_indefinite_kernel_never_passes_for_solved():
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((400, 400)))[0]
+    K = basis @ np.diag(np.append(-0.5, np.linspace(1.0, 5.0, 399))) @ basis.T
+    assert not solve_kernel_ridge((K + K.T) / 2, Y[:400], 0.1, method="cholesky", tol=1e-6).converged
+    assert not solve_kernel_ridge(np.array([[0.0, 1.0], [1.0, 0.0]]), [1.0, 2.0], 0.1).converged
+
+
+def test_fits_in_threads_leave_the_threads_of_blas_as_they_were():
+    K = rbf_kernel(X[:600], gamma=0.2)
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with ThreadPoolExecutor(4) as executor:
+        list(executor.map(lambda ridge: solve_kernel_ridge(K, Y[:600], ridge), np.linspace(1.0, 2.0, 16)))
+    assert [pool["num_threads"] for pool in threadpool_info()] == before

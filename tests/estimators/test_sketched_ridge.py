@@ -208,6 +208,29 @@ def test_single_precision_claims_no_more_than_it_reached(shape, decades, ridge):
     assert solution.converged or ridge < 1.0
 
 
+@pytest.mark.parametrize(("dtype", "decades", "ridge"), [(np.float32, 8, 1e-8), (np.float64, 10, 1e-14)])
+def test_a_path_claims_no_more_than_it_reached(dtype, decades, ridge):
+    rng = np.random.default_rng(0)
+    A = (10 * rng.standard_normal((400, 60)) * np.logspace(0, -decades, 60)).astype(dtype)
+    y = (A @ (rng.standard_normal(60) * np.logspace(0, decades, 60)) + rng.standard_normal(400)).astype(dtype)
+    scale = np.abs(A.astype(float)).max(axis=0)  # well-scaled columns, each with a ridge of its own
+    left = np.vstack([A / scale, np.diag(np.sqrt(ridge) / scale)])
+    best = np.linalg.lstsq(left, np.append(y.astype(float), np.zeros(60)), rcond=None)[1][0]
+    solution = solve_ridge_path(A, y, [ridge, 100 * ridge], method="cholesky")[0]
+    w = solution.coef.astype(float)
+    value = np.sum((A @ w - y) ** 2) + ridge * w @ w
+    assert not solution.converged or value / best - 1 < 1e-6
+
+
+def test_wide_rows_end_no_worse_than_their_dual_solution():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 300))
+    y, ridge = A @ rng.standard_normal(300), 1e-12
+    w = solve_ridge(A, y, ridge).coef
+    best = ridge * y @ np.linalg.solve(A @ A.T + ridge * np.eye(40), y)
+    assert (np.sum((A @ w - y) ** 2) + ridge * w @ w) / best - 1 < 1e-6
+
+
 def test_columns_far_from_zero_do_no_harm():
     moved = X + 1e4
     for form in (moved, sparse.csr_array(moved)):

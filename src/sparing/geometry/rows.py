@@ -152,7 +152,7 @@ class Rows:
 
     def _blocks(self) -> Iterator[np.ndarray]:
         """All rows, some at a time; all at once where nothing needs to be done to them."""
-        if isinstance(self.X, np.ndarray) and self.scale is None and self.shift is None:
+        if isinstance(self.X, np.ndarray) and self.X.flags.forc and self.scale is None and self.shift is None:
             yield self.X
             return
         step = max(1, _BLOCK_VALUES // self.shape[1])
@@ -169,7 +169,8 @@ class ShiftedInverse:
     """
 
     def __init__(self, M: np.ndarray, ridge: float):
-        rounding = float(np.finfo(M.dtype).eps * np.trace(M))
+        precision = np.finfo(M.dtype)
+        rounding = float(precision.eps * np.trace(M))
         self.asked, failed = ridge, True
         while failed:
             self.ridge = max(ridge, rounding)
@@ -177,19 +178,26 @@ class ShiftedInverse:
             shifted.ravel("K")[:: len(M) + 1] += self.ridge
             (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
             self.triangle, failed = factorize(shifted, lower=1, overwrite_a=1)
-            rounding *= 10
+            if failed:
+                rounding = 10 * max(rounding, float(precision.eps * np.abs(M).max()), float(precision.tiny))
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
         return cho_solve((self.triangle, True), V, check_finite=False)
 
-    def rounding(self, M: np.ndarray) -> tuple[float, float]:
-        r"""The condition number, or more, and how far solutions may be off by rounding, in the norm of the system.
+    def condition(self, M: np.ndarray) -> float:
+        """The condition number of the matrix that was asked for, or more."""
+        return 1.0 + float(np.sqrt(np.einsum("ij,ij->i", M, M).sum(dtype=float))) / self.asked
+
+    def rounding(self, M: np.ndarray, energies: np.ndarray) -> np.ndarray:
+        r"""How far solutions of these energies may be off by rounding alone: the energies of their errors, at most.
 
         The factor is that of a matrix whose relative distance is at most n times the rounding unit u (Higham 2002,
-        section 10.1): for a condition number :math:`\kappa` that makes :math:`n u \kappa`, relative to the solution.
+        section 10.1): for a condition number :math:`\kappa` errors are :math:`n u \kappa` of the solution, in the norm
+        of the system. Of a ridge that was raised nothing is known.
         """
-        condition = 1.0 + float(np.sqrt(np.einsum("ij,ij->", M, M))) / self.asked
-        return condition, len(M) * float(np.finfo(M.dtype).eps) * condition
+        if self.ridge != self.asked:
+            return np.full(energies.shape, np.inf)
+        return (len(M) * float(np.finfo(M.dtype).eps) * self.condition(M)) ** 2 * np.abs(energies.astype(float))
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of the inverse: column sums of squares of L^-1."""

@@ -18,7 +18,7 @@ from sparing.geometry.gram import Gram, whitened
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.geometry.products import times
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
-from sparing.solvers.conjugate import conjugate_gradients
+from sparing.solvers.conjugate import columnwise, conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
@@ -126,7 +126,7 @@ def _descend(
     wanted, dimension, made_one = slice(targets.shape[1]), made.effective_dimension, made.first is not None
 
     def allowed(W: np.ndarray) -> np.ndarray:
-        return np.maximum(tol * np.abs(np.einsum("ij,ij->j", W[:, wanted], targets)), np.finfo(float).tiny)
+        return np.maximum(tol * np.abs(columnwise(W[:, wanted], targets)), np.finfo(float).tiny)
 
     if made.first is not None and np.all(made.rounding <= (scale := allowed(made.first))):
         return Solution(made.first, 1, float(np.max(tol * made.rounding / scale)), True, 0, dimension)
@@ -195,12 +195,12 @@ def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
 def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
     """A Cholesky factor, raised above rounding errors where K is singular, and its solution."""
     products = gram.products()
-    probe = np.cos(np.arange(len(products)))[:, None]  # to compare all entries takes as long as the factor
+    probe = 1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]  # to compare all entries takes as long as the factor
     _refuse_asymmetric(times(products, probe), times(products.T, probe))
     with one_blas_thread(len(products) in ONE_THREAD):
         inverse = ShiftedInverse(products, ridge)
         first, dimension = inverse(targets), inverse.effective_dimension
-    rounding = inverse.rounding(products)[1] ** 2 * np.abs(np.einsum("ij,ij->j", targets, first))
+    rounding = inverse.rounding(products, columnwise(targets, first))
     return Preconditioner(inverse, effective_dimension=dimension, first=first, rounding=rounding)
 
 

@@ -89,17 +89,19 @@ class LeastSquares:
         """
         inverse = RidgeInverse(self.rows, self.ridge)
         dimension, products = inverse.within.effective_dimension, inverse.products
-        condition, error = inverse.within.rounding(products)
         slack = inverse.within.ridge / self.ridge  # a ridge below rounding errors was raised to them
         if self.rows.shape[0] >= self.rows.shape[1]:
             system = lambda V: times(products, V) + self.ridge * V  # noqa: E731
             first = inverse(self.right)
-            return Preconditioner(inverse, 0, dimension, system, slack, first, error**2 * self.total)
+            return Preconditioner(
+                inverse, 0, dimension, system, slack, first, inverse.within.rounding(products, self.total)
+            )
         # the inverse takes a difference of nearly equal vectors here, and its digits with it; this does not
         dual = inverse.within(self.targets)
         objective = self.ridge * np.einsum("ij,ij->j", self.targets, dual)
         first = self.rows.transposed(dual)
-        return Preconditioner(inverse, 0, dimension, None, slack, first, condition * error**2 * objective)
+        rounding = inverse.within.condition(products) * inverse.within.rounding(products, objective)
+        return Preconditioner(inverse, 0, dimension, None, slack, first, rounding)
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
         """Some rows by leverage, or as many of another kind; of size 0 and plain if that takes more than ``most``."""
@@ -127,6 +129,10 @@ class LeastSquares:
         descent = self._conjugate(made, self.right, most, made.first if made_one else start)
         if self.rows.dtype == np.float32 and not isinstance(self.rows.X, LinearOperator):
             descent = self._refined(made, descent, most)
+        if made.first is not None and made.system is None:
+            # the inverse of wide matrices, taken by differences, may have led away from where it began
+            better = self._objective(made.first) < self._objective(descent.point)
+            descent = descent._replace(point=np.where(better, made.first, descent.point))
         allowed, energy = self.allowed(descent.point), made.slack * descent.energy
         residual = float(np.max(self.tol * energy / np.maximum(allowed, np.finfo(float).tiny)))
         converged = bool(np.all(energy <= allowed))
@@ -157,14 +163,18 @@ class LeastSquares:
         return Descent(point, descent.image, steps, energy)
 
     def _residual(self, W: np.ndarray) -> np.ndarray:
-        """A^T (y - A W) - ridge W, computed in double precision, some rows at a time."""
+        """A^T (y - A W) - ridge W, computed in double precision, some dense rows at a time."""
         n, d = self.rows.shape
         W = W.astype(np.float64)
-        total, step = -self.ridge * W, max(1, 2**20 // d)
+        total, step = -self.ridge * W, n if self.rows.is_sparse else max(1, 2**20 // d)
         for some in np.split(np.arange(n), np.arange(step, n, step)):
-            part = self.rows.take(some)
+            part = self.rows if step == n else self.rows.take(some)
             total += part.transposed(self.targets[some] - part @ W)
         return total.astype(self.rows.dtype)
+
+    def _objective(self, W: np.ndarray) -> np.ndarray:
+        missed = self.rows @ W - self.targets
+        return columnwise(missed, missed) + self.ridge * columnwise(W, W)
 
     def allowed(self, W: np.ndarray) -> np.ndarray:
         """tol times twice the objective, which is ||y||^2 - w . A^T y at the minimum, and never less than rounding."""

@@ -48,8 +48,11 @@ def solve_ridge_path(
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)
-        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else problem.plain().inverse
-        solution = problem.descend(Preconditioner(inverse, made.size), start)
+        shared = problem.plain()
+        if isinstance(made.inverse, RidgeInverse):
+            inverse = made.inverse.at(ridge)
+            shared = Preconditioner(inverse, made.size, slack=inverse.within.ridge / ridge)
+        solution = problem.descend(shared, start)
         start = solution.coef
         solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
     return [solutions[ridge] for ridge in ridges]

@@ -4,15 +4,33 @@ numpy and scipy bring a BLAS each, and the threads of both keep waiting for work
 calls are short, that takes longer than the work.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+_lock = Lock()
+_inside: list[Any] = []  # limits, one for each context that is open now: they are the process's, so the first sets them
 
-def one_blas_thread(wanted: bool) -> AbstractContextManager:
-    """A context with one thread, if that is wanted."""
-    return _blas().limit(limits=1, user_api="blas") if wanted else nullcontext()
+
+@contextmanager
+def one_blas_thread(wanted: bool) -> Iterator[None]:
+    """A context with one thread, if that is wanted; the last to leave gives back what the first one found."""
+    if not wanted:
+        yield
+        return
+    with _lock:
+        _inside.append(_inside[-1] if _inside else _blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()
 
 
 @cache
