@@ -1,6 +1,6 @@
 """Test loss of every learner over that of the zero predictor: the papers' experiments, with honest tuning.
 
-    SPARING_DATA=folder python benchmarks/accuracy.py                 # everything, about half an hour
+    SPARING_DATA=folder python benchmarks/accuracy.py                 # everything, an hour or so
     SPARING_DATA=folder python benchmarks/accuracy.py mnist-ridge     # one table
     python benchmarks/accuracy.py --quick simulated                   # no data files needed
 

@@ -8,7 +8,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from sparing import checks
 from sparing.estimators.sketched_ridge import warn_unless_converged
 from sparing.geometry.gram import Gram
-from sparing.solvers.kernel import METHODS, KernelGram, solve_kernel_ridge, solve_on_landmarks
+from sparing.solvers.kernel import KernelGram, solve_kernel_ridge, solve_on_landmarks
+from sparing.solvers.ridge import METHODS
 
 MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float64
 

@@ -20,10 +20,10 @@ from sparing.geometry.products import times
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
 from sparing.solvers.conjugate import columnwise, conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.ridge import METHODS
 from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
-METHODS = ("auto", "sketch", "cholesky", "cg")
 OVERSAMPLING = 0.25  # landmarks over d log d
 SMALL = 2500  # examples, up to which a factor costs no more
 ONE_THREAD = range(300, 1200)  # examples, for which a factor by one thread is no slower, as kernels come from numpy

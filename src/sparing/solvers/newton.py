@@ -16,10 +16,10 @@ from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import SmoothLoss
+from sparing.solvers.ridge import METHODS
 from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
-METHODS = ("auto", "sketch", "cholesky", "cg")
 QUICK_STEPS = 20  # of L-BFGS before the first Newton step
 MOST_STEPS = 1000  # of them for one Newton step
 ONE_THREAD = 1 << 21  # values of a dense matrix, up to which products by several threads are no faster
