@@ -9,8 +9,9 @@ from sklearn.linear_model import Ridge
 
 from sparing.cells import Cells
 from sparing.geometry.cells import describe
-from sparing.kernels import covariance as full_kernel
 from sparing.kernels import factor as kernel
+from sparing.kernels.covariance import add_covariance_slopes
+from sparing.kernels.sweep import Looks, new_block
 from sparing.learners import FactorModel
 from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
@@ -50,35 +51,68 @@ def seen_of(cells, example):
     return index, np.append(cells.values[here], cells.targets[example])
 
 
-# Expectations, against the textbook ---------------------------------------------------------------------------------
+# Slopes, against the textbook ---------------------------------------------------------------------------------------
+
+
+def looks_of(cells):
+    return Looks(cells.starts, cells.attributes, cells.values, np.array(cells.targets))
+
+
+def textbook_slopes(covariance, cells):
+    """The sum of a a^T less the inverse of the covariance of what was seen, a that inverse times the values."""
+    slopes = np.zeros((SIZE, SIZE))
+    for example in range(cells.n_examples):
+        index, x = seen_of(cells, example)
+        inverse = np.linalg.inv(covariance[np.ix_(index, index)])
+        slopes[np.ix_(index, index)] += np.outer(inverse @ x, inverse @ x) - inverse
+    return slopes
 
 
 @pytest.mark.parametrize(("rank", "sizes"), [(6, (0, 4)), (3, (2, D)), (1, (0, D)), (4, (1, 3))])
-def test_expectations_are_those_of_the_conditional_gaussian(rank, sizes):
-    """Few cells (up to the rank, targets included) and more cells go different ways."""
-    factors, cells = random_factors(rank), random_cells(25, sizes)
-    sums, room = kernel.new_sums(SIZE, rank), kernel.new_room(D, OUTPUTS, rank)
-    kernel.expect_rows(
-        factors, cells.starts, cells.attributes, cells.values, np.array(cells.targets), 0, 25, room, sums
-    )
-    seconds, products = np.zeros((SIZE, rank, rank)), np.zeros((SIZE, rank))
-    for example in range(25):
-        index, x = seen_of(cells, example)
-        L = factors.loadings[index]
-        gain = L.T @ np.linalg.inv(L @ L.T + np.diag(factors.noise[index]))
-        z = gain @ x
-        seconds[index] += np.eye(rank) - gain @ L + np.outer(z, z)
-        products[index] += np.outer(x, z)
-    np.testing.assert_allclose(sums.seconds, seconds[:, *np.tril_indices(rank)], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(sums.products, products, rtol=1e-9, atol=1e-9)
+def test_slopes_are_those_of_the_likelihood_whichever_way(rank, sizes):
+    """37 examples are two blocks and a part of one, of unequal length; some have no cells."""
+    factors, cells = random_factors(rank), random_cells(37, sizes)
+    covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
+    expected = textbook_slopes(covariance, cells)
+    for add, room in (
+        (kernel.add_slopes_of_few, new_block(SIZE)),
+        (kernel.add_slopes_of_many, kernel.new_room(rank)),
+    ):
+        slopes = kernel.Slopes(np.zeros((SIZE, rank)), np.zeros(SIZE))
+        add(factors, looks_of(cells), 0, 37, room, slopes)
+        np.testing.assert_allclose(slopes.loadings, expected @ factors.loadings, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(slopes.noise, expected.diagonal(), rtol=1e-9, atol=1e-9)
+    found = np.zeros((SIZE, SIZE))
+    add_covariance_slopes(covariance, looks_of(cells), 0, 37, new_block(SIZE), found)
+    np.testing.assert_allclose(found + found.T - np.diag(found.diagonal()), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("most", [3, 40, 400])
+def test_long_examples_take_less_room_each(most):
+    block = new_block(most)
+    assert 1 <= block.scaled.size <= 16
+    assert block.gram.nbytes <= max(8 * 2**15, 8 * most * (most + 1))
+
+
+def test_all_three_ways_make_the_same_round(monkeypatch):
+    X, y = planted(300, d=12)
+    cells = FactorModel(12, budget=4, rank=2, rounds=1, design="uniform").run(X, y).bought
+    data = Standard(cells, describe(cells))
+    factors = first_factors(cells, describe(cells), data, 6)
+    table = one_round(data, factors)
+    monkeypatch.setattr(learner_module, "TABLE", 0)
+    few = one_round(data, factors)
+    monkeypatch.setattr(learner_module, "FEW", 0.0)
+    many = one_round(data, factors)
+    for other in (few, many):
+        np.testing.assert_allclose(other.noise, table.noise, rtol=1e-9)
+        np.testing.assert_allclose(np.abs(other.loadings), np.abs(table.loadings), rtol=1e-6, atol=1e-9)
 
 
 def test_the_likelihood_of_targets_is_that_of_all_less_that_of_attributes():
     factors, cells = random_factors(3), random_cells(20, (0, D))
-    room, likelihoods = kernel.new_room(D, OUTPUTS, 3), np.empty(20)
-    kernel.target_likelihood(
-        factors, cells.starts, cells.attributes, cells.values, np.array(cells.targets), room, likelihoods
-    )
+    likelihoods = np.empty(20)
+    kernel.target_likelihood(factors, looks_of(cells), new_block(SIZE), likelihoods)
     covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
     for example in range(20):
         index, x = seen_of(cells, example)
@@ -89,22 +123,20 @@ def test_the_likelihood_of_targets_is_that_of_all_less_that_of_attributes():
         assert likelihoods[example] == pytest.approx(expected, rel=1e-9)
 
 
-def test_second_moments_are_those_of_the_conditional_gaussian():
-    cells = random_cells(15, (0, D))
-    A = np.random.default_rng(3).standard_normal((SIZE, SIZE))
-    covariance, found = A @ A.T + np.eye(SIZE), np.zeros((SIZE, SIZE))
-    n = D + OUTPUTS
-    room = (np.empty(n, np.int64), np.empty(n), np.empty((n, n)), np.empty((n, SIZE)), np.empty(SIZE))
-    targets = np.array(cells.targets)
-    full_kernel.expect_second_moments(
-        covariance, cells.starts, cells.attributes, cells.values, targets, 0, 15, room, found
-    )
-    expected = np.zeros((SIZE, SIZE))
-    for example in range(15):
-        index, x = seen_of(cells, example)
-        gain = covariance[:, index] @ np.linalg.inv(covariance[np.ix_(index, index)])
-        expected += np.outer(gain @ x, gain @ x) - gain @ covariance[index]
-    np.testing.assert_allclose(np.tril(found), np.tril(expected), rtol=1e-8, atol=1e-8)
+def test_a_round_of_any_covariance_is_its_conditional_expectation():
+    """From the second round on, where the covariance is not the identity any more."""
+    cells = random_cells(30, (0, D))
+    rounds = covariance_rounds(cells, describe(cells))
+    data, before = next(rounds)
+    _, found = next(rounds)
+    before, expected = before.copy(), PRIOR * np.eye(SIZE)
+    for example in range(30):
+        here = slice(cells.starts[example], cells.starts[example + 1])
+        index = np.append(cells.attributes[here], np.arange(D, SIZE)).astype(int)
+        x = np.append(data.looks.values[here], data.looks.targets[example])
+        gain = before[:, index] @ np.linalg.inv(before[np.ix_(index, index)])
+        expected += np.outer(gain @ x, gain @ x) + before - gain @ before[index]
+    np.testing.assert_allclose(found, expected / (30 + PRIOR), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("rank", [1, 3, 12])
@@ -132,10 +164,10 @@ def log_likelihood(data, factors):
     """Of all that was seen, by scipy, with what the noise's imagined examples add."""
     covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
     total = -np.sum(np.log(factors.noise) + 0.5 / factors.noise)
-    for example in range(data.starts.size - 1):
-        here = slice(data.starts[example], data.starts[example + 1])
-        index = np.append(data.attributes[here], np.arange(data.n_attributes, factors.noise.size)).astype(int)
-        x = np.append(data.values[here], data.targets[example])
+    for example in range(data.n_examples):
+        here = slice(data.looks.starts[example], data.looks.starts[example + 1])
+        index = np.append(data.looks.attributes[here], np.arange(data.n_attributes, factors.noise.size)).astype(int)
+        x = np.append(data.looks.values[here], data.looks.targets[example])
         total += multivariate_normal.logpdf(x, cov=covariance[np.ix_(index, index)])
     return total
 
@@ -158,7 +190,7 @@ def test_no_round_goes_down(monkeypatch):
 
 
 def test_a_round_is_its_formula():
-    """Plain regression of each attribute on expected factors, spelt out example by example."""
+    """A step of each attribute's regression on expected factors, spelt out example by example."""
     X, y = planted(50, d=6)
     cells = FactorModel(6, budget=3, rank=2, rounds=1, design="uniform").run(X, y).bought
     data = Standard(cells, describe(cells))
@@ -166,9 +198,9 @@ def test_a_round_is_its_formula():
     A, b, squares, counts = np.zeros((7, 2, 2)), np.zeros((7, 2)), np.zeros(7), np.zeros(7)
     spread = np.zeros((2, 2))
     for example in range(50):
-        here = slice(data.starts[example], data.starts[example + 1])
-        index = np.append(data.attributes[here], 6).astype(int)
-        x = np.append(data.values[here], data.targets[example])
+        here = slice(cells.starts[example], cells.starts[example + 1])
+        index = np.append(cells.attributes[here], 6).astype(int)
+        x = np.append(data.looks.values[here], data.looks.targets[example])
         L = factors.loadings[index]
         gain = L.T @ np.linalg.inv(L @ L.T + np.diag(factors.noise[index]))
         second = np.eye(2) - gain @ L + np.outer(gain @ x, gain @ x)
@@ -177,11 +209,28 @@ def test_a_round_is_its_formula():
         squares[index] += x**2
         counts[index] += 1
         spread += second / 50
-    loadings = np.array([np.linalg.solve(A[i] + PRIOR * np.eye(2), b[i]) for i in range(7)])
-    noise = (squares - np.sum(loadings * b, axis=1) + 1) / (counts + 2)
+    loadings, noise = np.empty((7, 2)), np.empty(7)
+    shared = np.sum(factors.loadings**2, axis=1)
+    told_of = min(2.0, counts @ (shared / (shared + factors.noise)) / 50)
+    for i, before in enumerate(factors.loadings):
+        uphill, curvature = b[i] - A[i] @ before, (counts[i] + told_of) * spread
+        step = np.linalg.solve(curvature + PRIOR * np.eye(2), uphill - PRIOR * before)
+        loadings[i] = before + step
+        left = squares[i] - 2 * b[i] @ before + before @ A[i] @ before - 2 * step @ uphill + step @ curvature @ step
+        noise[i] = (left + PRIOR * loadings[i] @ loadings[i] + 1) / (counts[i] + 2)
     after = one_round(data, factors)
     np.testing.assert_allclose(after.noise, noise, rtol=1e-9)
     np.testing.assert_allclose(after.loadings @ after.loadings.T, loadings @ spread @ loadings.T, rtol=1e-8, atol=1e-12)
+
+
+def test_an_attribute_never_seen_has_no_loadings():
+    cells = random_cells(40, (1, 3), n_outputs=1)
+    wider = Cells(D + 2)
+    sizes, targets = np.diff(cells.starts), np.array(cells.targets)
+    wider.extend(sizes, cells.attributes, cells.values, targets)
+    data = Standard(wider, describe(wider))
+    factors = one_round(data, kernel.Factors(np.ones((D + 3, 2)), np.ones(D + 3)))
+    np.testing.assert_array_equal(factors.loadings[D : D + 2], 0.0)
 
 
 def test_at_full_budget_a_full_covariance_is_the_samples_and_its_prior():

@@ -10,7 +10,7 @@ from sparing.learners.auto import WIDEST_LASSO
 from sparing.learners.batch import BatchLearner
 
 NAMES = ("auto", "pairwise", "factor")
-WIDEST = {"ridge": 200_000, "lasso": WIDEST_LASSO}  # attributes; above as many the online learners remain
+WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many the online learners remain
 
 
 @dataclass

@@ -18,7 +18,7 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         "pairwise" and "factor" keep what they buy and learn from all of it (:class:`sparing.learners.PairwiseMoments`,
         :class:`sparing.learners.FactorModel`); online learners use each example once and forget it. "auto" keeps, and
         takes what predicts best by the cells bought, the papers' online learners where an option below asks for them
-        or there are over 200,000 attributes (lasso: 20,000); ``report_`` says what and why.
+        or there are over 1,000,000 attributes (lasso: 20,000); ``report_`` says what and why.
     design : {"auto", "adaptive", "uniform", "moments", "two-phase"}
         Where to look. Learners that keep: "adaptive" (by spread, price, weights and looks so far; the default) or
         anywhere alike. Online learners: anywhere alike; as ``second_moments`` say; as moments say that a pilot

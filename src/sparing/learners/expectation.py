@@ -9,6 +9,7 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.geometry.cells import Described
+from sparing.kernels.sweep import Looks
 from sparing.learners.choice import Candidate
 from sparing.learners.pairwise import FRACTIONS, lasso_weights
 
@@ -24,14 +25,12 @@ class Standard:
     def __init__(self, cells: Cells, seen: Described):
         self.units = np.sqrt(np.maximum(seen.variances, np.finfo(float).tiny))
         self.target_units = np.sqrt(np.where(seen.target_variances > 0, seen.target_variances, 1.0))
-        self.starts, self.attributes = cells.starts, cells.attributes
-        self.values = (cells.values - seen.means[self.attributes]) / self.units[self.attributes]
-        self.targets = (cells.targets - seen.target_means) / self.target_units
+        values = (cells.values - seen.means[cells.attributes]) / self.units[cells.attributes]
+        targets = (cells.targets - seen.target_means) / self.target_units
+        self.looks = Looks(cells.starts, cells.attributes, values, targets)
         self.counts = np.concatenate([seen.counts, np.full(cells.n_outputs, cells.n_examples)])
-        squares = np.bincount(self.attributes, weights=self.values**2, minlength=cells.n_attributes)
-        self.squares = np.concatenate([squares, np.sum(self.targets**2, axis=0)])
-        self.most = int(np.diff(self.starts).max(initial=0))
-        self.n_attributes, self.n_outputs = cells.n_attributes, cells.n_outputs
+        self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
+        self.most = int(np.diff(cells.starts).max(initial=0)) + cells.n_outputs  # cells and targets of an example
 
     def weights(self, standard: np.ndarray) -> np.ndarray:
         """Weights for attributes and targets as they are."""
@@ -39,8 +38,8 @@ class Standard:
 
     def in_parts(self, task: Callable) -> list:
         """``task(first, last)`` over parts of the examples, on all cores."""
-        ends = np.linspace(0, self.starts.size - 1, PARTS + 1).astype(int)
-        if len(self.values) < WORTH_THREADS:
+        ends = np.linspace(0, self.n_examples, PARTS + 1).astype(int)
+        if len(self.looks.values) < WORTH_THREADS:
             return list(map(task, ends[:-1], ends[1:]))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(task, ends[:-1], ends[1:]))

@@ -11,13 +11,16 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
 from sparing.kernels import factor as kernel
+from sparing.kernels.sweep import new_block
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
-from sparing.learners.full_covariance import covariance_rounds
+from sparing.learners.full_covariance import covariance_rounds, covariance_slopes
 
 RANKS = (5, 20)
 LEAST_NOISE = 1e-3  # of an attribute's variance
+FEW = 1.0  # cells of an example for each factor, up to which systems of cells are quicker than systems of factors
+TABLE = 1 << 18  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
 
 
@@ -33,7 +36,7 @@ def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> k
     together[:d, :d] = moments.attributes / np.outer(data.units, data.units)
     together[:d, d:] = moments.targets / np.outer(data.units, data.target_units)
     together[d:, :d] = together[:d, d:].T
-    together[d:, d:] = data.targets.T @ data.targets / len(data.targets)
+    together[d:, d:] = data.looks.targets.T @ data.looks.targets / data.n_examples
     values, vectors = eigh(together, subset_by_index=[max(size - rank, 0), size - 1])
     noise = max(-float(eigh(together, eigvals_only=True, subset_by_index=[0, 0])[0]), 0.0)
     loadings = vectors * np.sqrt(np.maximum(values - noise, 0.05 * noise + 1e-6))
@@ -42,30 +45,51 @@ def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> k
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
 
 
+def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
+    """Slopes of the log-likelihood of all that was seen, the quickest of three ways."""
+    loadings, rank = factors.loadings, factors.loadings.shape[1]
+    n_cells = len(data.looks.values)
+    few = n_cells <= FEW * rank * data.n_examples
+    if few and data.counts.size**2 <= min(TABLE, 2 * n_cells):
+        slopes = covariance_slopes(data, loadings @ loadings.T + np.diag(factors.noise))
+        return kernel.Slopes(slopes @ loadings + slopes.T @ loadings, 2.0 * slopes.diagonal())
+
+    def add(first, last):
+        slopes = kernel.Slopes(np.zeros_like(loadings), np.zeros_like(factors.noise))
+        if few:
+            kernel.add_slopes_of_few(factors, data.looks, first, last, new_block(data.most), slopes)
+        else:
+            kernel.add_slopes_of_many(factors, data.looks, first, last, kernel.new_room(rank), slopes)
+        return slopes
+
+    done = data.in_parts(add)
+    return kernel.Slopes(sum(part.loadings for part in done), sum(part.noise for part in done))
+
+
 def one_round(data: Standard, factors: kernel.Factors) -> kernel.Factors:
-    r"""One round of EM with parameter expansion.
+    r"""One round of generalised EM with parameter expansion.
 
-    Each attribute's loadings are a regression on the expected factors: :math:`L_i = (A_i + \kappa I)^{-1} b_i` with
-    :math:`A_i = \sum E[z z^T]`, :math:`b_i = \sum x_i E[z]` over the examples that saw it. Expanding the factors'
-    covariance to its estimate and folding it back into the loadings makes many rounds one (Liu, Rubin & Wu 1998).
+    EM regresses each attribute on the expected factors: with :math:`A_i = \sum E[z z^T]` over the :math:`n_i` examples
+    that saw it, its loadings move by :math:`(A_i + \kappa I)^{-1} (\psi_i g_i - \kappa L_i)`, where :math:`g_i` is the
+    slope of the log-likelihood. Here :math:`(n_i + q) S` stands for :math:`A_i`: S is the mean of :math:`E[z z^T]` over
+    all examples, and q is how many factors an example tells of. As a sum of :math:`n_i` such draws, :math:`A_i` is
+    below twice that, so that the round still climbs; it gets as far as EM's, and no matrix is kept for an attribute.
+    Expanding the factors' covariance to S and folding it back into the loadings makes many rounds one (Liu, Rubin &
+    Wu 1998).
     """
-    size, rank = factors.loadings.shape
-
-    def expect(first, last):
-        sums, room = kernel.new_sums(size, rank), kernel.new_room(data.most, data.n_outputs, rank)
-        parts = (data.starts, data.attributes, data.values, data.targets, first, last, room, sums)
-        kernel.expect_rows(factors, *parts)
-        return sums
-
-    done = data.in_parts(expect)
-    seconds, lower = np.empty((size, rank, rank)), np.tril_indices(rank)
-    seconds[:, *lower] = seconds[:, *lower[::-1]] = sum(sums.seconds for sums in done)
-    products = sum(sums.products for sums in done)
-    spread = seconds[-1] / data.counts[-1]  # a target is seen in every example
-    loadings = np.linalg.solve(seconds + PRIOR * np.eye(rank), products[:, :, None])[:, :, 0]
-    explained = np.sum(loadings * products, axis=1)
-    noise = np.maximum((data.squares - explained + 1.0) / (data.counts + 2.0), LEAST_NOISE)
-    return kernel.Factors(loadings @ np.linalg.cholesky(spread), noise)
+    loadings, noise = factors
+    rank, slopes = loadings.shape[1], slopes_of(data, factors)
+    sizes, axes = eigh(np.eye(rank) + loadings.T @ slopes.loadings / data.n_examples)
+    along, uphill = loadings @ axes, noise[:, None] * (slopes.loadings @ axes)
+    shared = np.sum(along**2, axis=1)
+    told_of = min(rank, data.counts @ (shared / (shared + noise)) / data.n_examples)  # a cell tells of one at most
+    curvature = (data.counts + told_of * (data.counts > 0))[:, None] * sizes
+    step = (uphill - PRIOR * along) / (curvature + PRIOR)
+    along += step
+    squares = noise * (data.counts + noise * slopes.noise)  # what is expected of the squared noise, before the step
+    squares += np.sum(step * (curvature * step - 2.0 * uphill) + PRIOR * along**2, axis=1)
+    noise = np.maximum((squares + 1.0) / (data.counts + 2.0), LEAST_NOISE)
+    return kernel.Factors(along * np.sqrt(sizes), noise)
 
 
 def factor_weights(data: Standard, factors: kernel.Factors) -> np.ndarray:
@@ -88,8 +112,7 @@ def factor_rounds(cells: Cells, seen: Described, rank: int) -> Iterator[tuple[St
 def held_out_likelihood(cells: Cells, seen: Described, factors: kernel.Factors) -> float:
     """Mean log-likelihood of the targets of these examples, given the cells bought of them."""
     data, likelihoods = Standard(cells, seen), np.empty(cells.n_examples)
-    room = kernel.new_room(data.most, data.n_outputs, factors.loadings.shape[1])
-    kernel.target_likelihood(factors, data.starts, data.attributes, data.values, data.targets, room, likelihoods)
+    kernel.target_likelihood(factors, data.looks, new_block(data.most), likelihoods)
     return float(likelihoods.mean())
 
 
@@ -145,7 +168,7 @@ class FactorModel(BatchLearner):
     r"""Keeps what it buys and models attributes and targets as :math:`L z + \mathrm{noise}`, fitted by EM.
 
     A few common factors z and independent noise per attribute, after centring and scaling. Time of a round is
-    O(cells · rank²), memory O(d · rank²): it works at a hundred thousand attributes and more. Other parameters are
+    O(cells · rank · b), memory O(d · rank): it works at a hundred thousand attributes and more. Other parameters are
     those of :class:`BatchLearner`.
 
     Parameters

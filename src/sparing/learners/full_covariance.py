@@ -6,35 +6,37 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.geometry.cells import Described
-from sparing.kernels.covariance import expect_second_moments
+from sparing.kernels.covariance import add_covariance_slopes
+from sparing.kernels.sweep import new_block
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, lasso_candidates
 
 
+def covariance_slopes(data: Standard, covariance: np.ndarray) -> np.ndarray:
+    r"""The slope W of the log-likelihood in the covariance; :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}`."""
+
+    def add(first, last):
+        slopes = np.zeros_like(covariance)
+        add_covariance_slopes(covariance, data.looks, first, last, new_block(data.most), slopes)
+        return slopes
+
+    slopes = sum(data.in_parts(add))
+    slopes[np.diag_indices_from(slopes)] /= 2.0
+    return slopes
+
+
 def covariance_rounds(cells: Cells, seen: Described, prior: float = PRIOR) -> Iterator[tuple[Standard, np.ndarray]]:
-    """The covariance of attributes and targets after one round of EM, two, and so on, shrunk to the identity."""
+    r"""The covariance of attributes and targets after one round of EM, two, and so on, shrunk to the identity.
+
+    What a round expects of an example is :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the
+    middle put into zeros: so examples only add up slopes.
+    """
     data = Standard(cells, seen)
-    size = data.n_attributes + data.n_outputs
-    most = data.most + data.n_outputs
-    n, covariance = cells.n_examples, np.eye(size)
-
-    def expect(first, last):
-        seconds = np.zeros((size, size))
-        room = (
-            np.empty(most, np.int64),
-            np.empty(most),
-            np.empty((most, most)),
-            np.empty((most, size)),
-            np.empty(size),
-        )
-        parts = (data.starts, data.attributes, data.values, data.targets, first, last, room, seconds)
-        expect_second_moments(covariance, *parts)
-        return seconds
-
+    n, size = data.n_examples, data.counts.size
+    covariance = np.eye(size)
     while True:
-        lower = sum(data.in_parts(expect))
-        whole = lower + np.tril(lower, -1).T
-        covariance = (whole + n * covariance + prior * np.eye(size)) / (n + prior)
+        moved = covariance @ covariance_slopes(data, covariance) @ covariance
+        covariance = (n * covariance + moved + moved.T + prior * np.eye(size)) / (n + prior)
         yield data, covariance
 
 

@@ -1,0 +1,110 @@
+"""Examples side by side: what was seen of them, and the sweep that inverts its covariance.
+
+Matrices of a few rows do not keep a processor busy; the same entry of several of them does. So examples come in blocks,
+one a lane, and the short ones are filled up with rows of the identity.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.kernels.compiling import part
+
+LANES = 16
+ROOM = 1 << 15  # numbers: longer examples take fewer lanes, so that a block stays in the cache
+
+
+class Looks(NamedTuple):
+    """What was seen of the examples: standard values of attributes, and targets."""
+
+    starts: np.ndarray  # (n + 1,)
+    attributes: np.ndarray  # (cells,)
+    values: np.ndarray  # (cells,)
+    targets: np.ndarray  # (n, m)
+
+
+class Block(NamedTuple):
+    """Some examples: targets first, then the attributes seen; targets are numbered after the d attributes."""
+
+    index: np.ndarray  # (most, lanes): which target or attribute; -1 where an example has no more
+    gram: np.ndarray  # (most + 1, most, lanes): lower halves of covariances; below them the values
+    column: np.ndarray  # (most + 1, lanes): of the pivot
+    scaled: np.ndarray  # (lanes,)
+
+
+def new_block(most: int) -> Block:
+    """Room for examples of up to so many targets and cells."""
+    lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
+    shapes = (most, lanes), (most + 1, most, lanes), (most + 1, lanes), (lanes,)
+    return Block(np.empty(shapes[0], np.int64), *map(np.empty, shapes[1:]))
+
+
+@part
+def load(block, looks, d, first, last):
+    """Load the examples from first to last, up to one a lane; returns how many rows the longest has."""
+    m, lanes, longest = looks.targets.shape[1], block.index.shape[1], 0
+    for example in range(first, min(first + lanes, last)):
+        longest = max(longest, looks.starts[example + 1] - looks.starts[example])
+    n = m + longest
+    for lane in range(lanes):
+        example, rows = first + lane, 0
+        if example < last:
+            begin = looks.starts[example]
+            rows = m + looks.starts[example + 1] - begin
+            for output in range(m):
+                block.index[output, lane] = d + output
+                block.gram[n, output, lane] = looks.targets[example, output]
+            for a in range(m, rows):
+                block.index[a, lane] = looks.attributes[begin + a - m]
+                block.gram[n, a, lane] = looks.values[begin + a - m]
+        for a in range(rows, n):
+            block.index[a, lane] = -1
+            for b in range(a):
+                block.gram[a, b, lane] = 0.0
+            block.gram[a, a, lane], block.gram[n, a, lane] = 1.0, 0.0
+    return n
+
+
+@part
+def sweep(block, n, pivot):
+    r"""Sweep the matrices of a block on one row (Beaton 1964; Little & Rubin 2020, section 7.4).
+
+    Swept on all its rows, :math:`[\Sigma, x; x^T, 0]` becomes :math:`[-\Sigma^{-1}, \Sigma^{-1} x]`; before a row is
+    swept, it holds the variance of its value given those that were, and how far it is from its expectation.
+    """
+    gram, column, scaled = block.gram, block.column, block.scaled
+    lanes = scaled.size
+    for a in range(n + 1):
+        row, other = max(a, pivot), min(a, pivot)
+        for lane in range(lanes):
+            column[a, lane] = gram[row, other, lane]
+    for lane in range(lanes):
+        column[pivot, lane] = 1.0 / column[pivot, lane]
+    for a in range(n + 1):
+        if a != pivot:
+            for lane in range(lanes):
+                scaled[lane] = column[a, lane] * column[pivot, lane]
+            for b in range(min(a + 1, n)):
+                if b != pivot:
+                    for lane in range(lanes):
+                        gram[a, b, lane] -= scaled[lane] * column[b, lane]
+            row, other = max(a, pivot), min(a, pivot)
+            for lane in range(lanes):
+                gram[row, other, lane] = scaled[lane]
+    for lane in range(lanes):
+        gram[pivot, pivot, lane] = -column[pivot, lane]
+
+
+@part
+def to_slopes(block, n):
+    r"""From covariances :math:`\Sigma` to :math:`a a^T - \Sigma^{-1}`, where :math:`a = \Sigma^{-1} x`.
+
+    Half of that is the slope of the log-likelihood in the covariance.
+    """
+    gram = block.gram
+    for pivot in range(n):
+        sweep(block, n, pivot)
+    for a in range(n):
+        for b in range(a + 1):
+            for lane in range(block.scaled.size):
+                gram[a, b, lane] += gram[n, a, lane] * gram[n, b, lane]
