@@ -146,7 +146,8 @@ def _world(cells: Cells, rank: int) -> World:
     seen = describe(cells)
     if cells.n_attributes > WIDEST_FULL:
         return _in_units(*after(factor_rounds(cells, seen, rank), ROUNDS))
-    data, covariance = after(covariance_rounds(cells, seen, prior=1.0), FULL_ROUNDS)
+    data = Standard(cells, seen)
+    covariance = after(covariance_rounds(data, np.eye(data.counts.size), prior=1.0), FULL_ROUNDS)
     return _in_units(data, Factors(np.linalg.cholesky(covariance), np.zeros(len(covariance))))
 
 

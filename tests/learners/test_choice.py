@@ -11,7 +11,9 @@ from sklearn.linear_model import RidgeCV
 from sparing.cells import Cells
 from sparing.geometry.cells import describe
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments, independence
-from sparing.learners.choice import Candidate, Judgement, consensus, estimated_losses, judge, judged
+from sparing.learners.choice import Candidate, Judgement, agreeing, consensus, estimated_losses, judge, judged
+from sparing.learners.covariance_families import covariance_family, near_factors_family
+from sparing.learners.factor import factor_family
 from sparing.learners.pairwise import pairwise_family
 
 few = settings(max_examples=25, deadline=None)
@@ -142,6 +144,31 @@ def test_the_consensus_is_the_mean_by_family():
     np.testing.assert_array_equal(consensus(candidates, np.array([3])), np.full((2, 1), 99.0))
 
 
+def test_biased_candidates_count_only_where_one_is_best():
+    """The second is biased and cannot be told from the first, whichever of them has the less risk."""
+    rng = np.random.default_rng(0)
+    one, other = 1.0 + 0.01 * rng.standard_normal((2, 100))
+    other += one.mean() - other.mean()
+    candidates = [Candidate("a", "", np.zeros((2, 1))), Candidate("b", "", np.ones((2, 1)), biased=True)]
+    assert agreeing(candidates, Judgement(np.array([one, other + 0.0005]))).tolist() == [0]
+    assert agreeing(candidates, Judgement(np.array([one, other - 0.002]))).tolist() == [0, 1]
+
+
+def test_a_covariance_near_factors_adds_what_pairs_say():
+    """Three factors, and thirty pairs of attributes besides: over four seeds 0.80 to 0.83 of the next best error."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((5000, 60))
+    noise[:, 1::2] = 0.9 * noise[:, ::2] + 0.4 * noise[:, 1::2]
+    X, y = rng.standard_normal((5000, 3)) @ rng.standard_normal((3, 60)) + noise, noise.sum(axis=1)
+    learner = PairwiseMoments(60, budget=6, ridge=1.0, design="uniform").run(X[:4000], y[:4000])
+    cells = learner.bought.in_order()
+    seen, errors = describe(cells), []
+    for family in (near_factors_family(), factor_family(20), covariance_family()):
+        weights = family(cells, seen)[-1].weights
+        errors.append(np.var(y[4000:] - (X[4000:] - seen.means) @ weights[:, 0]) / y.var())
+    assert errors[0] < 0.9 * min(errors[1:])
+
+
 def test_what_was_judged_is_told():
     candidates = [Candidate("a", "one", np.zeros((2, 1))), Candidate("b", "two", np.ones((2, 1)))]
     facts = judged(candidates, Judgement(np.array([[2.0, 2.2, 1.8], [0.5, 0.6, 0.4]])))
@@ -192,7 +219,9 @@ def test_auto_is_not_worse_than_regression_on_rows_filled_with_means(data):
     else:
         assert errors[0] < errors[1] + 0.01 * np.var(y[400:])
     facts = auto.fitted.facts
-    tried = {"pairwise", "factor", "full covariance"} if data is low_rank else {"mean-imputed"}
+    tried = (
+        {"pairwise", "factor", "full covariance", "covariance near factors"} if data is low_rank else {"mean-imputed"}
+    )
     assert {candidate["family"] for candidate in facts["candidates"]} >= tried
     assert set(facts["families"]) <= {candidate["family"] for candidate in facts["candidates"] if candidate["used"]}
 

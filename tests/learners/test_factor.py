@@ -1,6 +1,7 @@
 """The factor model: expectations of a conditional Gaussian, EM that climbs, and what it recovers."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sparing.learners import FactorModel
 from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
 from sparing.learners.factor import (
+    FULL_PRIOR,
     PRIOR,
     Standard,
     covariance_rounds,
@@ -126,10 +128,11 @@ def test_the_likelihood_of_targets_is_that_of_all_less_that_of_attributes():
 def test_a_round_of_any_covariance_is_its_conditional_expectation():
     """From the second round on, where the covariance is not the identity any more."""
     cells = random_cells(30, (0, D))
-    rounds = covariance_rounds(cells, describe(cells))
-    data, before = next(rounds)
-    _, found = next(rounds)
-    before, expected = before.copy(), PRIOR * np.eye(SIZE)
+    data = Standard(cells, describe(cells))
+    A = np.random.default_rng(1).standard_normal((SIZE, SIZE))
+    target = A @ A.T + np.eye(SIZE)
+    before, found = islice(covariance_rounds(data, target, PRIOR), 2)
+    expected = PRIOR * target
     for example in range(30):
         here = slice(cells.starts[example], cells.starts[example + 1])
         index = np.append(cells.attributes[here], np.arange(D, SIZE)).astype(int)
@@ -238,11 +241,11 @@ def test_at_full_budget_a_full_covariance_is_the_samples_and_its_prior():
     learner = FactorModel(6, budget=6, rank="full", rounds=3).run(X, y)
     seen = describe(learner.bought)
     Z = np.column_stack([(X - X.mean(axis=0)) / np.sqrt(seen.variances), (y - y.mean()) / y.std()])
-    rounds = covariance_rounds(learner.bought, seen)
-    for _ in range(3):  # all is seen, so that the first round is the last
-        _, covariance = next(rounds)
-        np.testing.assert_allclose(covariance, (Z.T @ Z + PRIOR * np.eye(7)) / (80 + PRIOR), rtol=1e-8, atol=1e-10)
-    plain = Ridge(alpha=PRIOR, fit_intercept=False).fit(Z[:, :6], Z[:, 6])
+    rounds = covariance_rounds(Standard(learner.bought, seen), np.eye(7), FULL_PRIOR)
+    for covariance in islice(rounds, 3):  # all is seen, so that the first round is the last
+        expected = (Z.T @ Z + FULL_PRIOR * np.eye(7)) / (80 + FULL_PRIOR)
+        np.testing.assert_allclose(covariance, expected, rtol=1e-8, atol=1e-10)
+    plain = Ridge(alpha=FULL_PRIOR, fit_intercept=False).fit(Z[:, :6], Z[:, 6])
     np.testing.assert_allclose(learner.coef, plain.coef_ / np.sqrt(seen.variances) * y.std(), rtol=1e-7)
     assert learner.intercept == pytest.approx(y.mean() - X.mean(axis=0) @ learner.coef)
 

@@ -9,14 +9,17 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Family, consensus, facts_of, judge, judged
+from sparing.learners.choice import Family, agreeing, consensus, facts_of, judge, judged
+from sparing.learners.covariance_families import covariance_family, near_factors_family
 from sparing.learners.factor import RANKS, factor_family, fit_factors
-from sparing.learners.full_covariance import covariance_family
 from sparing.learners.imputed import best_imputed, imputed_family
 from sparing.learners.independence import independent
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 
-WIDEST_FULL = 100  # attributes, up to which a full covariance is tried
+WIDEST_FULL = 100  # attributes, up to which any covariance is tried
+WIDEST_NEAR = 1_000  # attributes, up to which one near that of factors is, where looks are few and pairs not too rare
+FEW_LOOKS = 20  # at an example: longer ones take long
+PAIRS = 100  # for each cell
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
 LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried by cross-validation
 
@@ -59,7 +62,14 @@ class AutoLearner(BatchLearner):
             families += [factor_family(min(rank, self.n_attributes), self.penalty) for rank in RANKS]
         if self.n_attributes <= WIDEST_FULL:
             families.append(covariance_family(self.penalty))
+        if self.n_attributes <= WIDEST_FULL or self._worth_pairs(cells):
+            families.append(near_factors_family(self.penalty))
         return families
+
+    def _worth_pairs(self, cells: Cells) -> bool:
+        """Whether a covariance of many attributes can be learnt beyond its factors, and soon enough."""
+        few = len(cells) <= FEW_LOOKS * cells.n_examples
+        return few and self.n_attributes <= WIDEST_NEAR and self.n_attributes**2 <= PAIRS * len(cells)
 
     def _fit(self, cells: Cells) -> Fitted:
         seen = describe(cells)
@@ -84,7 +94,7 @@ class AutoLearner(BatchLearner):
             why = "every candidate was judged to be worse than the mean target; buy more values"
             nothing = np.zeros_like(candidates[0].weights)
             return self._model(seen, nothing, facts | {"setting": "the mean target", "why": why})
-        return self._model(seen, consensus(candidates, judgement.as_good()), judged(candidates, judgement))
+        return self._model(seen, consensus(candidates, agreeing(candidates, judgement)), judged(candidates, judgement))
 
     def _imputed(self, cells: Cells, seen: Described) -> Fitted:
         """Regression on rows filled with means: of independent attributes it is the one to make, and to judge by."""

@@ -11,6 +11,7 @@ from sparing.kernels.pairs import predict_products
 
 FOLDS = 4
 NEAR = 0.5  # of the targets' variance
+APART = 2.5  # standard errors that tell two candidates apart: among dozens some differ by two of them for nothing
 MANY = 100_000  # cells, above which one fold of three says enough
 
 
@@ -20,6 +21,7 @@ class Candidate(NamedTuple):
     family: str
     setting: str
     weights: np.ndarray
+    biased: bool = False  # where attributes go together, it stays wrong however much is bought
 
 
 Family = Callable[[Cells, Described], list[Candidate]]  # the same settings in the same order, whatever the cells
@@ -56,14 +58,22 @@ class Judgement(NamedTuple):
         return bool(self.risks[self.best] - self.errors[self.best] > 1.0)
 
     def as_good(self) -> np.ndarray:
-        """Which candidates cannot be told from the best one: their paired difference is within two standard errors.
+        """Which candidates cannot be told from the best one, by their paired difference and its standard error.
 
         Of a wild model that may hold because nothing is known of it; so its cautious risk must also be near the best.
         """
         difference = self.losses - self.losses[self.best]
         error = difference.std(axis=1) / np.sqrt(difference.shape[1])
         near = self.cautious <= self.cautious[self.best] + NEAR
-        return np.flatnonzero(near & (difference.mean(axis=1) <= 2.0 * error))
+        return np.flatnonzero(near & (difference.mean(axis=1) <= APART * error))
+
+
+def agreeing(candidates: Sequence[Candidate], judgement: Judgement) -> np.ndarray:
+    """Which candidates make the model: those that cannot be told from the best one; biased ones, if that is biased."""
+    chosen = judgement.as_good()
+    if candidates[judgement.best].biased:
+        return chosen
+    return np.array([candidate for candidate in chosen if not candidates[candidate].biased])
 
 
 def consensus(candidates: Sequence[Candidate], chosen: np.ndarray) -> np.ndarray:
@@ -118,7 +128,7 @@ def judge(cells: Cells, families: Sequence[Family]) -> Judgement:
 
 def judged(candidates: Sequence[Candidate], judgement: Judgement) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
-    chosen = judgement.as_good().tolist()
+    chosen = agreeing(candidates, judgement).tolist()
     facts, best = facts_of(candidates, judgement, judgement.best, chosen), candidates[judgement.best]
     facts["why"] = (
         f"of {len(candidates)} candidates {best.family} ({best.setting}) had the least estimated risk plus two "

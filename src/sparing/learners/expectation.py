@@ -13,7 +13,7 @@ from sparing.kernels.sweep import Looks
 from sparing.learners.choice import Candidate
 from sparing.learners.pairwise import FRACTIONS, lasso_weights
 
-STOPS = (5, 10, 20, 40)  # rounds after which a model is a candidate
+STOPS = (10, 20, 40)  # rounds after which a model is a candidate
 PRIOR = 4.0  # imagined examples without any common factor, that hold loadings down
 WORTH_THREADS = 10_000  # cells, from which threads pay
 PARTS = 4  # examples are summed in as many parts, whatever the number of cores: so the result does not depend on it

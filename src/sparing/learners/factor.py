@@ -15,9 +15,10 @@ from sparing.kernels.sweep import new_block
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
-from sparing.learners.full_covariance import covariance_rounds, covariance_slopes
+from sparing.learners.full_covariance import covariance_rounds, covariance_slopes, covariance_weights
 
 RANKS = (5, 20)
+FULL_PRIOR = 20.0  # imagined examples without any correlation, that hold a full covariance down
 LEAST_NOISE = 1e-3  # of an attribute's variance
 FEW = 1.0  # cells of an example for each factor, up to which systems of cells are quicker than systems of factors
 TABLE = 1 << 18  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
@@ -205,10 +206,9 @@ class FactorModel(BatchLearner):
     def _weights(self, cells: Cells, seen: Described) -> tuple[np.ndarray, dict[str, Any]]:
         if self.rank != "full":
             return fit_factors(cells, seen, self.rank, self.rounds)
-        rounds, d = max(STOPS) if self.rounds == "auto" else self.rounds, self.n_attributes
-        data, covariance = after(covariance_rounds(cells, seen), rounds)
-        weights = np.linalg.solve(covariance[:d, :d], covariance[:d, d:])
-        return data.weights(weights), {"setting": f"full covariance, {rounds} rounds"}
+        rounds, data = max(STOPS) if self.rounds == "auto" else self.rounds, Standard(cells, seen)
+        covariance = after(covariance_rounds(data, np.eye(data.counts.size), FULL_PRIOR), rounds)
+        return covariance_weights(data, covariance), {"setting": f"full covariance, {rounds} rounds"}
 
     def _planning_weights(self, seen: Described) -> np.ndarray | None:
         """A few rounds of a small model."""

@@ -1,15 +1,12 @@
-"""Any covariance of attributes and targets, by expectation-maximisation on bought cells: for some 100 attributes."""
+"""Any covariance of attributes and targets, by expectation-maximisation on bought cells."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from sparing.cells import Cells
-from sparing.geometry.cells import Described
 from sparing.kernels.covariance import add_covariance_slopes
 from sparing.kernels.sweep import new_block
-from sparing.learners.choice import Candidate, Family
-from sparing.learners.expectation import PRIOR, STOPS, Standard, lasso_candidates
+from sparing.learners.expectation import Standard
 
 
 def covariance_slopes(data: Standard, covariance: np.ndarray) -> np.ndarray:
@@ -25,31 +22,21 @@ def covariance_slopes(data: Standard, covariance: np.ndarray) -> np.ndarray:
     return slopes
 
 
-def covariance_rounds(cells: Cells, seen: Described, prior: float = PRIOR) -> Iterator[tuple[Standard, np.ndarray]]:
-    r"""The covariance of attributes and targets after one round of EM, two, and so on, shrunk to the identity.
+def covariance_rounds(data: Standard, target: np.ndarray, prior: float) -> Iterator[np.ndarray]:
+    r"""The covariance of attributes and targets after one round of EM, two, and so on.
 
-    What a round expects of an example is :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the
-    middle put into zeros: so examples only add up slopes.
+    It starts from ``target`` and is shrunk to it, as by so many examples that showed just this. What a round expects of
+    an example is :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the middle filled up with
+    zeros: so examples only add up slopes.
     """
-    data = Standard(cells, seen)
-    n, size = data.n_examples, data.counts.size
-    covariance = np.eye(size)
+    n, covariance = data.n_examples, target
     while True:
         moved = covariance @ covariance_slopes(data, covariance) @ covariance
-        covariance = (n * covariance + moved + moved.T + prior * np.eye(size)) / (n + prior)
-        yield data, covariance
+        covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)
+        yield covariance
 
 
-def covariance_family(penalty: str = "ridge") -> Family:
-    """Candidates from a full covariance, after several numbers of rounds."""
-
-    def family(cells: Cells, seen: Described) -> list[Candidate]:
-        candidates, d = [], cells.n_attributes
-        rounds_of = zip(range(1, max(STOPS) + 1), covariance_rounds(cells, seen), strict=False)
-        for rounds, (data, covariance) in rounds_of:
-            if rounds in STOPS and penalty == "ridge":
-                weights = data.weights(np.linalg.solve(covariance[:d, :d], covariance[:d, d:]))
-                candidates.append(Candidate("full covariance", f"{rounds} rounds", weights))
-        return candidates if penalty == "ridge" else lasso_candidates("full covariance", data, covariance)
-
-    return family
+def covariance_weights(data: Standard, covariance: np.ndarray) -> np.ndarray:
+    """Weights for attributes and targets as they are."""
+    d = data.n_attributes
+    return data.weights(np.linalg.solve(covariance[:d, :d], covariance[:d, d:]))

@@ -32,7 +32,8 @@ def imputed_family(cells: Cells, seen: Described) -> list[Candidate]:
         for strength in STRENGTHS:
             weights = known * (vectors @ (sums / (np.maximum(values, 0.0) + strength)[:, None]))
             setting = f"{name} units, ridge {strength:g}"
-            candidates.append(Candidate("mean-imputed", setting, weights / units[:, None] * target_units))
+            weights = weights / units[:, None] * target_units
+            candidates.append(Candidate("mean-imputed", setting, weights, biased=True))
     return candidates
 
 

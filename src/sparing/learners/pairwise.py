@@ -11,7 +11,7 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Covariances, Described, covariances, describe
 from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Candidate, consensus, judge, judged
+from sparing.learners.choice import Candidate, agreeing, consensus, judge, judged
 
 FACTORS = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # ridges to try, in sizes of the most negative eigenvalue
 USUAL = 0.5  # the one to take where none can be tried
@@ -162,7 +162,7 @@ class PairwiseMoments(BatchLearner):
         if given == "auto" and can_judge(cells):
             family = pairwise_family(self.penalty)
             judgement, candidates = judge(cells, [family]), family(cells, seen)
-            return consensus(candidates, judgement.as_good()), judged(candidates, judgement)
+            return consensus(candidates, agreeing(candidates, judgement)), judged(candidates, judgement)
         moments = covariances(cells, seen)
         repaired = Repaired(moments, seen, "raw" if self.penalty == "lasso" or given != "auto" else "range")
         ridge = USUAL * repaired.noise if self.penalty == "lasso" or given == "auto" else given

@@ -1,0 +1,46 @@
+"""Candidates from any covariance of attributes and targets: held near the identity, or near that of a few factors."""
+
+import numpy as np
+
+from sparing.cells import Cells
+from sparing.geometry.cells import Described
+from sparing.learners.choice import Candidate, Family
+from sparing.learners.expectation import Standard, after, lasso_candidates
+from sparing.learners.factor import FULL_PRIOR, factor_rounds
+from sparing.learners.full_covariance import covariance_rounds, covariance_weights
+
+ROUNDS = 40
+TO_IDENTITY = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else
+TO_FACTORS = (50.0,)
+RANK, FACTOR_ROUNDS = 20, 20
+
+
+def covariance_family(penalty: str = "ridge") -> Family:
+    """Attributes without correlation are what is expected: for few attributes, or examples."""
+
+    def family(cells: Cells, seen: Described) -> list[Candidate]:
+        data = Standard(cells, seen)
+        return _candidates("full covariance", data, np.eye(data.counts.size), TO_IDENTITY, penalty)
+
+    return family
+
+
+def near_factors_family(penalty: str = "ridge") -> Family:
+    """A factor model is what is expected; what pairs say beyond it is added: the best of both where looks are few."""
+
+    def family(cells: Cells, seen: Described) -> list[Candidate]:
+        data, factors = after(factor_rounds(cells, seen, min(RANK, cells.n_attributes)), FACTOR_ROUNDS)
+        target = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
+        return _candidates("covariance near factors", data, target, TO_FACTORS, penalty)
+
+    return family
+
+
+def _candidates(name: str, data: Standard, target: np.ndarray, priors, penalty: str) -> list[Candidate]:
+    candidates = []
+    for prior in priors:
+        covariance = after(covariance_rounds(data, target, prior), ROUNDS)
+        if penalty == "lasso":
+            return lasso_candidates(name, data, covariance)
+        candidates.append(Candidate(name, f"held by {prior:g} examples", covariance_weights(data, covariance)))
+    return candidates
