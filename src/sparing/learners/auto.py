@@ -29,12 +29,12 @@ class AutoLearner(BatchLearner):
     """Keeps what it buys and takes the model that predicts best from it, judged by cells held out.
 
     Candidates are pairwise moments and regression on mean-imputed rows with several ridges, factor models of several
-    ranks and rounds and, for up to 100 attributes, a full covariance. Each learns from a part of the examples and is
-    judged by an unbiased estimate of its risk on whole rows, made from the cells bought of the rest. The least risk
-    plus two standard errors wins; those that cannot be told from the winner learn from all examples with it, and their
-    mean is the model. Where attributes turn out to be uncorrelated it is regression on mean-imputed rows, which is then
-    right; where even the best is judged worse than the mean target, it is that. ``fitted.facts`` says what was chosen
-    and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood of held-out
+    ranks and rounds and, for up to 100 attributes (1,000 where looks are few), covariances held near the identity or
+    near that of a factor model. Each learns from a part of the examples and is judged by an unbiased estimate of its
+    risk on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those that
+    cannot be told from the winner learn from all examples with it, and their mean is the model. Where attributes turn
+    out to be uncorrelated it is regression on mean-imputed rows, which is then right; where even the best is judged
+    worse than the mean target, it is that. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood of held-out
     targets. Parameters are those of :class:`BatchLearner`.
 
     Parameters
