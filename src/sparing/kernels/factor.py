@@ -19,7 +19,7 @@ class Factors(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    r"""Of the log-likelihood: with :math:`W = \sum a a^T - \Sigma_S^{-1}`, :math:`a = \Sigma_S^{-1} x_S`, the parts"""
+    r"""Of the log-likelihood, by :math:`W = \sum a a^T - \Sigma_S^{-1}` with :math:`a = \Sigma_S^{-1} x_S`."""
 
     loadings: np.ndarray  # (d + m, r): W L
     noise: np.ndarray  # (d + m,): diagonal of W

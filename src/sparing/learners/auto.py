@@ -34,8 +34,9 @@ class AutoLearner(BatchLearner):
     risk on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those that
     cannot be told from the winner learn from all examples with it, and their mean is the model. Where attributes turn
     out to be uncorrelated it is regression on mean-imputed rows, which is then right; where even the best is judged
-    worse than the mean target, it is that. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood of held-out
-    targets. Parameters are those of :class:`BatchLearner`.
+    worse than the mean target, it is that. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is
+    a factor model, its rank and rounds chosen by the likelihood of held-out targets. Parameters are those of
+    :class:`BatchLearner`.
 
     Parameters
     ----------

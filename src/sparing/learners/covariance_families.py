@@ -6,7 +6,7 @@ from sparing.cells import Cells
 from sparing.geometry.cells import Described
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import Standard, after, lasso_candidates
-from sparing.learners.factor import FULL_PRIOR, factor_rounds
+from sparing.learners.factor import FULL_PRIOR, factor_rounds, implied_covariance
 from sparing.learners.full_covariance import covariance_rounds, covariance_weights
 
 ROUNDS = 40
@@ -30,8 +30,7 @@ def near_factors_family(penalty: str = "ridge") -> Family:
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         data, factors = after(factor_rounds(cells, seen, min(RANK, cells.n_attributes)), FACTOR_ROUNDS)
-        target = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
-        return _candidates("covariance near factors", data, target, TO_FACTORS, penalty)
+        return _candidates("covariance near factors", data, implied_covariance(factors), TO_FACTORS, penalty)
 
     return family
 

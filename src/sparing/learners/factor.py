@@ -46,13 +46,18 @@ def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> k
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
 
 
+def implied_covariance(factors: kernel.Factors) -> np.ndarray:
+    r"""Of attributes and targets: :math:`L L^T + \Psi`."""
+    return factors.loadings @ factors.loadings.T + np.diag(factors.noise)
+
+
 def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
     """Slopes of the log-likelihood of all that was seen, the quickest of three ways."""
     loadings, rank = factors.loadings, factors.loadings.shape[1]
     n_cells = len(data.looks.values)
     few = n_cells <= FEW * rank * data.n_examples
     if few and data.counts.size**2 <= min(TABLE, 2 * n_cells):
-        slopes = covariance_slopes(data, loadings @ loadings.T + np.diag(factors.noise))
+        slopes = covariance_slopes(data, implied_covariance(factors))
         return kernel.Slopes(slopes @ loadings + slopes.T @ loadings, 2.0 * slopes.diagonal())
 
     def add(first, last):
@@ -157,8 +162,7 @@ def factor_family(rank: int, penalty: str = "ridge") -> Family:
                 weights = data.weights(factor_weights(data, factors))
                 candidates.append(Candidate("factor", f"rank {rank}, {rounds} rounds", weights))
         if penalty == "lasso":
-            shared = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
-            candidates = lasso_candidates("factor", data, shared)
+            candidates = lasso_candidates("factor", data, implied_covariance(factors))
         return candidates
 
     return family
@@ -169,8 +173,8 @@ class FactorModel(BatchLearner):
     r"""Keeps what it buys and models attributes and targets as :math:`L z + \mathrm{noise}`, fitted by EM.
 
     A few common factors z and independent noise per attribute, after centring and scaling. Time of a round is
-    O(cells · rank · b), memory O(d · rank): it works at a hundred thousand attributes and more. Other parameters are
-    those of :class:`BatchLearner`.
+    O(cells · rank · min(b, rank)) for b cells of an example, memory O(d · rank): it works at a million attributes.
+    Other parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------
