@@ -17,7 +17,7 @@ from speed import make_matrix, read_cells
 from sparing.geometry.cells import describe
 from sparing.learners import PairwiseMoments
 from sparing.learners.expectation import Standard
-from sparing.learners.factor import first_factors, one_round
+from sparing.learners.factor import first_factors, slopes_of, step
 
 LOOKS, RANK = 5, 20
 
@@ -56,7 +56,7 @@ def measure_rounds(X, y):
     factors = first_factors(cells, seen, data, RANK)
     size = round((operations(data) / 2.0) ** (1 / 3))  # a product of two such squares takes 2 size³ operations
     square = np.random.default_rng(0).random((size, size))
-    product, em = best_in_turn([lambda: square @ square, lambda: one_round(data, factors)], 9)
+    product, em = best_in_turn([lambda: square @ square, lambda: step(data, factors, slopes_of(data, factors))], 9)
     what = f"one round of EM, {len(cells):,} cells of {X.shape[1]} attributes, rank {RANK}"
     print(f"{what}: {em / product:.1f} times a matrix product as long as a textbook round")
 

@@ -248,3 +248,14 @@ def test_memory_is_near_sixteen_bytes_a_cell(dtype, bytes_a_cell):
         cells.append(np.arange(20), np.ones(20), 1.0)
     least = bytes_a_cell * len(cells) + 16 * cells.n_examples
     assert least <= cells.nbytes <= 1.25 * least + 16 * 64
+
+
+def test_an_attribute_is_kept_once_of_an_example():
+    cells = Cells(5)
+    cells.append([0, 1], [1.0, 2.0], 0.5)
+    with pytest.raises(ValueError, match="the same attribute twice"):
+        cells.append([0, 1, 0], [1.0, 2.0, 1.0], 0.5)
+    with pytest.raises(ValueError, match="the same attribute twice"):
+        cells.extend([2, 3], [0, 1, 2, 3, 2], np.ones(5), np.zeros(2))
+    cells.extend([2, 3], [0, 1, 2, 1, 0], np.ones(5), np.zeros(2))  # in different examples it may come again
+    assert cells.n_examples == 3

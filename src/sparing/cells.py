@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from sparing import checks
+from sparing.kernels.pairs import any_twice
 
 _FILE_FORMAT = 1
 
@@ -110,6 +111,8 @@ class Cells:
             )
         if attributes.size and not (attributes.min() >= 0 and attributes.max() < self.n_attributes):
             raise ValueError(f"attributes must lie between 0 and {self.n_attributes - 1}.")
+        if self._twice(sizes, attributes):
+            raise ValueError("an example has the same attribute twice; keep each value once.")
         if targets.shape[1] != self.n_outputs:
             raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
         if np.isinf(values).any():
@@ -121,6 +124,12 @@ class Cells:
             sizes = np.bincount(np.repeat(np.arange(sizes.size), sizes), weights=had, minlength=sizes.size)
             attributes, values, chances = attributes[had], values[had], chances[had]
         self._write(sizes.astype(np.int64), attributes, values, chances, targets)
+
+    def _twice(self, sizes, attributes) -> bool:
+        """Whether an example has an attribute twice."""
+        if sizes.size == 1:
+            return len(set(attributes.tolist())) < attributes.size
+        return any_twice(sizes, attributes, np.full(self.n_attributes, -1))
 
     def _write(self, sizes, attributes, values, chances, targets) -> None:
         cells, examples = self._n_cells + values.size, self._n_examples + sizes.size

@@ -5,10 +5,10 @@ from sparing.kernels.sweep import load, to_slopes
 
 
 @entry(any_order=True)
-def add_covariance_slopes(covariance, looks, first, last, block, slopes):
+def add_covariance_slopes(covariance, looks, first, last, block, slopes, likelihood):
     r"""Add :math:`a a^T - \Sigma_S^{-1}`, :math:`a = \Sigma_S^{-1} x_S`, of the examples from first to last.
 
-    Only lower halves are read and added to.
+    Only lower halves are read and added to. Their log-likelihood is added to ``likelihood``.
     """
     d = covariance.shape[0] - looks.targets.shape[1]
     gram, index, lanes = block.gram, block.index, block.index.shape[1]
@@ -21,7 +21,7 @@ def add_covariance_slopes(covariance, looks, first, last, block, slopes):
                     for b in range(a + 1):
                         other = index[b, lane]
                         gram[a, b, lane] = covariance[max(own, other), min(own, other)]
-        to_slopes(block, n)
+        likelihood[0] += to_slopes(block, n)
         for lane in range(min(lanes, last - start)):
             for a in range(n):
                 own = index[a, lane]

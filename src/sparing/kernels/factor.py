@@ -23,6 +23,7 @@ class Slopes(NamedTuple):
 
     loadings: np.ndarray  # (d + m, r): W L
     noise: np.ndarray  # (d + m,): diagonal of W
+    likelihood: np.ndarray  # (1,): the log-likelihood itself, but for a constant
 
 
 class Room(NamedTuple):
@@ -57,7 +58,7 @@ def add_slopes_of_few(factors, looks, first, last, block, slopes):
     for start in range(first, last, lanes):
         n = load(block, looks, d, start, last)
         _covariances(factors, block, n)
-        to_slopes(block, n)
+        slopes.likelihood[0] += to_slopes(block, n)
         for lane in range(min(lanes, last - start)):
             for a in range(n):
                 own = index[a, lane]
@@ -71,29 +72,33 @@ def add_slopes_of_few(factors, looks, first, last, block, slopes):
 
 
 @part
-def _expect(factors, looks, example, room):
+def _expect(factors, looks, example, skipped, room):
     r"""What is expected of the factors of an example, :math:`z = M^{-1} L_S^T \Psi_S^{-1} x_S`, and their covariance.
 
-    That is the inverse of :math:`M = I + L_S^T \Psi_S^{-1} L_S`.
+    That is the inverse of :math:`M = I + L_S^T \Psi_S^{-1} L_S`. Targets may be skipped. Returns the log-likelihood of
+    what was seen, but for a constant.
     """
-    m, r = looks.targets.shape[1], factors.loadings.shape[1]
+    m, r, likelihood = looks.targets.shape[1], factors.loadings.shape[1], 0.0
     for k in range(r):
         room.sums[k] = 0.0
         for j in range(r):
             room.inverse[k, j] = 1.0 if j == k else 0.0
-    for a in range(m + looks.starts[example + 1] - looks.starts[example]):
+    for a in range(skipped, m + looks.starts[example + 1] - looks.starts[example]):
         own, x = _look(factors, looks, example, a)
+        likelihood -= 0.5 * (x * x / factors.noise[own] + log(factors.noise[own]))
         for k in range(r):
             c = factors.loadings[own, k] / factors.noise[own]
             room.sums[k] += c * x
             for j in range(r):
                 room.inverse[k, j] += c * factors.loadings[own, j]
-    _invert(room.inverse, room.z)
+    likelihood -= 0.5 * _invert(room.inverse, room.z)
     for k in range(r):
         s = 0.0
         for j in range(r):
             s += room.inverse[k, j] * room.sums[j]
         room.z[k] = s
+        likelihood += 0.5 * s * room.sums[k]
+    return likelihood
 
 
 @part
@@ -110,7 +115,7 @@ def add_slopes_of_many(factors, looks, first, last, room, slopes):
     r"""The same where more cells than factors were seen: :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
     loadings, m, r = factors.loadings, looks.targets.shape[1], factors.loadings.shape[1]
     for example in range(first, last):
-        _expect(factors, looks, example, room)
+        slopes.likelihood[0] += _expect(factors, looks, example, 0, room)
         for a in range(m + looks.starts[example + 1] - looks.starts[example]):
             own, left = _look(factors, looks, example, a)
             precision, known = 1.0 / factors.noise[own], 0.0
@@ -127,9 +132,10 @@ def add_slopes_of_many(factors, looks, first, last, room, slopes):
 
 @part
 def _invert(matrix, row):
-    """Replace a positive definite matrix by its inverse (Gauss and Jordan, no pivots)."""
-    r = row.size
+    """Replace a positive definite matrix by its inverse (Gauss and Jordan); returns the log of its determinant."""
+    r, size = row.size, 0.0
     for k in range(r):
+        size += log(matrix[k, k])
         pivot = 1.0 / matrix[k, k]
         for j in range(r):
             row[j] = matrix[k, j] * pivot
@@ -142,6 +148,7 @@ def _invert(matrix, row):
                 matrix[i, k] = -c * pivot
         for j in range(r):
             matrix[k, j] = row[j]
+    return size
 
 
 def new_room(rank: int) -> Room:
@@ -150,18 +157,27 @@ def new_room(rank: int) -> Room:
 
 
 @entry(any_order=True)
-def target_likelihood(factors, looks, block, likelihoods):
-    """The log-likelihood of the targets given the cells, for every example."""
-    n_examples, m = looks.targets.shape
-    d, gram, lanes = factors.noise.size - m, block.gram, block.index.shape[1]
-    likelihoods[:] = -m * HALF_LOG_TAU
-    for start in range(0, n_examples, lanes):
-        n = load(block, looks, d, start, n_examples)
+def target_likelihoods_of_few(factors, looks, first, last, block, likelihoods):
+    """The log-likelihood of the targets given the cells, for every example from first to last."""
+    m, gram, lanes = looks.targets.shape[1], block.gram, block.index.shape[1]
+    for start in range(first, last, lanes):
+        n = load(block, looks, factors.noise.size - m, start, last)
         _covariances(factors, block, n)
         for pivot in range(m, n):
             sweep(block, n, pivot)
+        for lane in range(min(lanes, last - start)):
+            likelihoods[start + lane] = -m * HALF_LOG_TAU
         for output in range(m):
-            for lane in range(min(lanes, n_examples - start)):
+            for lane in range(min(lanes, last - start)):
                 variance, off = gram[output, output, lane], gram[n, output, lane]
                 likelihoods[start + lane] -= 0.5 * (off * off / variance + log(variance))
             sweep(block, n, output)
+
+
+@entry(any_order=True)
+def target_likelihoods_of_many(factors, looks, first, last, room, likelihoods):
+    """The same where more cells than factors were seen: of targets and cells, less that of the cells."""
+    m = looks.targets.shape[1]
+    for example in range(first, last):
+        likelihoods[example] = _expect(factors, looks, example, 0, room) - m * HALF_LOG_TAU
+        likelihoods[example] -= _expect(factors, looks, example, m, room)

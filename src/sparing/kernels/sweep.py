@@ -4,6 +4,7 @@ Matrices of a few rows do not keep a processor busy; the same entry of several o
 one a lane, and the short ones are filled up with rows of the identity.
 """
 
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from sparing.kernels.compiling import part
 
 LANES = 16
+AT_ONCE = 8  # pivots whose product is taken the logarithm of
 ROOM = 1 << 15  # numbers: longer examples take fewer lanes, so that a block stays in the cache
 
 
@@ -30,18 +32,22 @@ class Block(NamedTuple):
     gram: np.ndarray  # (most + 1, most, lanes): lower halves of covariances; below them the values
     column: np.ndarray  # (most + 1, lanes): of the pivot
     scaled: np.ndarray  # (lanes,)
+    variances: np.ndarray  # (lanes,): product of the pivots
 
 
 def new_block(most: int) -> Block:
     """Room for examples of up to so many targets and cells."""
     lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
-    shapes = (most, lanes), (most + 1, most, lanes), (most + 1, lanes), (lanes,)
-    return Block(np.empty(shapes[0], np.int64), *map(np.empty, shapes[1:]))
+    shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,)
+    return Block(np.empty((most, lanes), np.int64), *map(np.empty, shapes))
 
 
 @part
 def load(block, looks, d, first, last):
-    """Load the examples from first to last, up to one a lane; returns how many rows the longest has."""
+    """Load the examples from first to last, up to one a lane; returns how many rows the longest has.
+
+    What is beyond an example's rows, and lanes beyond the last example, are filled with the identity and zeros.
+    """
     m, lanes, longest = looks.targets.shape[1], block.index.shape[1], 0
     for example in range(first, min(first + lanes, last)):
         longest = max(longest, looks.starts[example + 1] - looks.starts[example])
@@ -99,12 +105,22 @@ def sweep(block, n, pivot):
 def to_slopes(block, n):
     r"""From covariances :math:`\Sigma` to :math:`a a^T - \Sigma^{-1}`, where :math:`a = \Sigma^{-1} x`.
 
-    Half of that is the slope of the log-likelihood in the covariance.
+    Half of that is the slope of the log-likelihood in the covariance. Returns that log-likelihood, but for a constant.
     """
-    gram = block.gram
+    gram, variances, likelihood = block.gram, block.variances, 0.0
+    variances[:] = 1.0
     for pivot in range(n):
+        for lane in range(variances.size):
+            variance, off = gram[pivot, pivot, lane], gram[n, pivot, lane]
+            likelihood -= 0.5 * off * off / variance
+            variances[lane] *= variance
+        if pivot % AT_ONCE == AT_ONCE - 1 or pivot == n - 1:  # few logarithms, and no underflow
+            for lane in range(variances.size):
+                likelihood -= 0.5 * log(variances[lane])
+                variances[lane] = 1.0
         sweep(block, n, pivot)
     for a in range(n):
         for b in range(a + 1):
             for lane in range(block.scaled.size):
                 gram[a, b, lane] += gram[n, a, lane] * gram[n, b, lane]
+    return likelihood

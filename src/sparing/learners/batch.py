@@ -13,11 +13,13 @@ from sparing.cells import Cells
 from sparing.geometry.cells import describe
 from sparing.learners.buying import Buyer, Shop
 from sparing.learners.loop import Loop
+from sparing.solvers.threads import one_blas_thread
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 
 LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
+ONE_THREAD = 2000  # attributes, up to which threads of BLAS make spectra of covariances slower, not faster
 NONE = np.empty(0)
 
 
@@ -204,7 +206,8 @@ class BatchLearner(Loop, ABC):
             nothing = Fitted(np.zeros((self.n_attributes, self.n_outputs)), np.zeros(self.n_outputs), facts)
             if self.bought.n_examples and not len(self.bought):
                 nothing = nothing._replace(intercept=self.bought.targets.mean(axis=0))
-            self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else nothing
+            with one_blas_thread(self.n_attributes <= ONE_THREAD):
+                self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else nothing
         return self._fitted
 
     @property

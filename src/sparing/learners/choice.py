@@ -122,8 +122,8 @@ def judge(cells: Cells, families: Sequence[Family]) -> Judgement:
         candidates = [candidate for family in families for candidate in family(learnt, seen)]
         losses.append([estimated_losses(judged, seen, candidate.weights) for candidate in candidates])
     all_losses = np.concatenate(losses, axis=1)
-    scale = max(float(cells.targets.var(axis=0).sum()), np.finfo(float).tiny)
-    return Judgement(all_losses / scale)
+    scale = float(cells.targets.var(axis=0).sum())
+    return Judgement(all_losses / (scale if scale > 0 else 1.0))
 
 
 def judged(candidates: Sequence[Candidate], judgement: Judgement) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from sparing.cells import Cells
 from sparing.geometry.cells import Described
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import Standard, after, lasso_candidates
-from sparing.learners.factor import FULL_PRIOR, factor_rounds, implied_covariance
-from sparing.learners.full_covariance import covariance_rounds, covariance_weights
+from sparing.learners.factor import factor_rounds, implied_covariance
+from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights
 
 ROUNDS = 40
 TO_IDENTITY = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else
@@ -36,10 +36,10 @@ def near_factors_family(penalty: str = "ridge") -> Family:
 
 
 def _candidates(name: str, data: Standard, target: np.ndarray, priors, penalty: str) -> list[Candidate]:
+    if penalty == "lasso":
+        return lasso_candidates(name, data, after(covariance_rounds(data, target, priors[0]), ROUNDS))
     candidates = []
     for prior in priors:
         covariance = after(covariance_rounds(data, target, prior), ROUNDS)
-        if penalty == "lasso":
-            return lasso_candidates(name, data, covariance)
         candidates.append(Candidate(name, f"held by {prior:g} examples", covariance_weights(data, covariance)))
     return candidates

@@ -11,16 +11,16 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
 from sparing.kernels import factor as kernel
-from sparing.kernels.sweep import new_block
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
-from sparing.learners.full_covariance import covariance_rounds, covariance_slopes, covariance_weights
+from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_slopes, covariance_weights
 
 RANKS = (5, 20)
-FULL_PRIOR = 20.0  # imagined examples without any correlation, that hold a full covariance down
 LEAST_NOISE = 1e-3  # of an attribute's variance
-FEW = 1.0  # cells of an example for each factor, up to which systems of cells are quicker than systems of factors
+FEW = 1.0  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
+FALL = 0.01  # of the log-likelihood of an example: more is not the prior's doing
+MOST_CAUTION = 1e6
 TABLE = 1 << 18  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
 
@@ -52,50 +52,66 @@ def implied_covariance(factors: kernel.Factors) -> np.ndarray:
 
 
 def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
-    """Slopes of the log-likelihood of all that was seen, the quickest of three ways."""
+    """The log-likelihood of all that was seen, and its slopes, each example the quickest way."""
     loadings, rank = factors.loadings, factors.loadings.shape[1]
-    n_cells = len(data.looks.values)
-    few = n_cells <= FEW * rank * data.n_examples
-    if few and data.counts.size**2 <= min(TABLE, 2 * n_cells):
-        slopes = covariance_slopes(data, implied_covariance(factors))
-        return kernel.Slopes(slopes @ loadings + slopes.T @ loadings, 2.0 * slopes.diagonal())
+    few = int(np.searchsorted(data.rows, FEW * rank, side="right"))
 
     def add(first, last):
-        slopes = kernel.Slopes(np.zeros_like(loadings), np.zeros_like(factors.noise))
-        if few:
-            kernel.add_slopes_of_few(factors, data.looks, first, last, new_block(data.most), slopes)
+        slopes = kernel.Slopes(np.zeros_like(loadings), np.zeros_like(factors.noise), np.zeros(1))
+        if first < few:
+            kernel.add_slopes_of_few(factors, data.looks, first, last, data.block(last), slopes)
         else:
             kernel.add_slopes_of_many(factors, data.looks, first, last, kernel.new_room(rank), slopes)
         return slopes
 
-    done = data.in_parts(add)
-    return kernel.Slopes(sum(part.loadings for part in done), sum(part.noise for part in done))
+    done = data.in_parts(add, few)
+    if data.counts.size**2 <= min(TABLE, 2 * data.looks.starts[few]):
+        half, likelihood = covariance_slopes(data, implied_covariance(factors), few)
+        whole = half @ loadings + half.T @ loadings
+        done.append(kernel.Slopes(whole, 2.0 * half.diagonal(), np.array([likelihood])))
+    else:
+        done += data.in_parts(add, 0, few)
+    loadings, noise, likelihood = (sum(part) for part in zip(*done, strict=True))
+    return kernel.Slopes(loadings, noise, likelihood)
 
 
-def one_round(data: Standard, factors: kernel.Factors) -> kernel.Factors:
+def step(data: Standard, factors: kernel.Factors, slopes: kernel.Slopes, caution: float = 1.0) -> kernel.Factors:
     r"""One round of generalised EM with parameter expansion.
 
     EM regresses each attribute on the expected factors: with :math:`A_i = \sum E[z z^T]` over the :math:`n_i` examples
     that saw it, its loadings move by :math:`(A_i + \kappa I)^{-1} (\psi_i g_i - \kappa L_i)`, where :math:`g_i` is the
     slope of the log-likelihood. Here :math:`(n_i + q) S` stands for :math:`A_i`: S is the mean of :math:`E[z z^T]` over
-    all examples, and q is how many factors an example tells of. As a sum of :math:`n_i` such draws, :math:`A_i` is
-    below twice that, so that the round still climbs; it gets as far as EM's, and no matrix is kept for an attribute.
-    Expanding the factors' covariance to S and folding it back into the loadings makes many rounds one (Liu, Rubin &
-    Wu 1998).
+    all examples, and q is how many factors an example tells of. If the examples of an attribute are a fair sample,
+    :math:`A_i` is below twice that, which is enough to climb, and no matrix is kept for an attribute. If they are not,
+    more ``caution`` multiplies it. Expanding the factors' covariance to S and folding it back into the loadings makes
+    many rounds one (Liu, Rubin & Wu 1998).
     """
     loadings, noise = factors
-    rank, slopes = loadings.shape[1], slopes_of(data, factors)
+    rank = loadings.shape[1]
     sizes, axes = eigh(np.eye(rank) + loadings.T @ slopes.loadings / data.n_examples)
     along, uphill = loadings @ axes, noise[:, None] * (slopes.loadings @ axes)
     shared = np.sum(along**2, axis=1)
     told_of = min(rank, data.counts @ (shared / (shared + noise)) / data.n_examples)  # a cell tells of one at most
-    curvature = (data.counts + told_of * (data.counts > 0))[:, None] * sizes
-    step = (uphill - PRIOR * along) / (curvature + PRIOR)
-    along += step
-    squares = noise * (data.counts + noise * slopes.noise)  # what is expected of the squared noise, before the step
-    squares += np.sum(step * (curvature * step - 2.0 * uphill) + PRIOR * along**2, axis=1)
-    noise = np.maximum((squares + 1.0) / (data.counts + 2.0), LEAST_NOISE)
+    curvature = caution * (data.counts + told_of * (data.counts > 0))[:, None] * sizes
+    move = (uphill - PRIOR * along) / (curvature + PRIOR)
+    squares = noise * (data.counts + noise * slopes.noise)  # what is expected of the squared noise, before the move
+    along += move
+    left = squares + np.sum(move * (curvature * move - 2.0 * uphill) + PRIOR * along**2, axis=1)
+    noise = np.maximum((left + 1.0) / (data.counts + 2.0), LEAST_NOISE)
     return kernel.Factors(along * np.sqrt(sizes), noise)
+
+
+def climb(data: Standard, factors: kernel.Factors) -> Iterator[kernel.Factors]:
+    """Round after round; one that the likelihood falls in is taken back, and made again with more caution."""
+    slopes, caution = slopes_of(data, factors), 1.0
+    while True:
+        moved = step(data, factors, slopes, caution)
+        there = slopes_of(data, moved)
+        if not there.likelihood[0] >= slopes.likelihood[0] - FALL * data.n_examples and caution < MOST_CAUTION:
+            caution *= 4.0
+            continue
+        factors, slopes = moved, there
+        yield factors
 
 
 def factor_weights(data: Standard, factors: kernel.Factors) -> np.ndarray:
@@ -109,16 +125,17 @@ def factor_weights(data: Standard, factors: kernel.Factors) -> np.ndarray:
 def factor_rounds(cells: Cells, seen: Described, rank: int) -> Iterator[tuple[Standard, kernel.Factors]]:
     """The model after one round, two, three, and so on."""
     data = Standard(cells, seen)
-    factors = first_factors(cells, seen, data, rank)
-    while True:
-        factors = one_round(data, factors)
+    for factors in climb(data, first_factors(cells, seen, data, rank)):
         yield data, factors
 
 
 def held_out_likelihood(cells: Cells, seen: Described, factors: kernel.Factors) -> float:
     """Mean log-likelihood of the targets of these examples, given the cells bought of them."""
-    data, likelihoods = Standard(cells, seen), np.empty(cells.n_examples)
-    kernel.target_likelihood(factors, data.looks, new_block(data.most), likelihoods)
+    data, likelihoods, rank = Standard(cells, seen), np.empty(cells.n_examples), factors.loadings.shape[1]
+    few = int(np.searchsorted(data.rows, FEW * rank, side="right"))
+    if few:
+        kernel.target_likelihoods_of_few(factors, data.looks, 0, few, data.block(few), likelihoods)
+    kernel.target_likelihoods_of_many(factors, data.looks, few, cells.n_examples, kernel.new_room(rank), likelihoods)
     return float(likelihoods.mean())
 
 

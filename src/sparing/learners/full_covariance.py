@@ -5,21 +5,26 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparing.kernels.covariance import add_covariance_slopes
-from sparing.kernels.sweep import new_block
 from sparing.learners.expectation import Standard
 
+FULL_PRIOR = 20.0  # imagined examples without any correlation, that hold a full covariance down
 
-def covariance_slopes(data: Standard, covariance: np.ndarray) -> np.ndarray:
-    r"""The slope W of the log-likelihood in the covariance; :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}`."""
+
+def covariance_slopes(data: Standard, covariance: np.ndarray, last: int | None = None) -> tuple[np.ndarray, float]:
+    r"""Slope W of the log-likelihood in the covariance, and itself; :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}`.
+
+    Over all examples, or those before ``last``.
+    """
 
     def add(first, last):
-        slopes = np.zeros_like(covariance)
-        add_covariance_slopes(covariance, data.looks, first, last, new_block(data.most), slopes)
-        return slopes
+        slopes, likelihood = np.zeros_like(covariance), np.zeros(1)
+        add_covariance_slopes(covariance, data.looks, first, last, data.block(last), slopes, likelihood)
+        return slopes, float(likelihood[0])
 
-    slopes = sum(data.in_parts(add))
+    done = data.in_parts(add, last=last)
+    slopes = sum((part for part, _ in done), np.zeros_like(covariance))
     slopes[np.diag_indices_from(slopes)] /= 2.0
-    return slopes
+    return slopes, sum(likelihood for _, likelihood in done)
 
 
 def covariance_rounds(data: Standard, target: np.ndarray, prior: float) -> Iterator[np.ndarray]:
@@ -31,7 +36,7 @@ def covariance_rounds(data: Standard, target: np.ndarray, prior: float) -> Itera
     """
     n, covariance = data.n_examples, target
     while True:
-        moved = covariance @ covariance_slopes(data, covariance) @ covariance
+        moved = covariance @ covariance_slopes(data, covariance)[0] @ covariance
         covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)
         yield covariance
 
