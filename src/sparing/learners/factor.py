@@ -19,7 +19,7 @@ from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, cova
 RANKS = (5, 20)
 LEAST_NOISE = 1e-3  # of an attribute's variance
 FEW = 1.0  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
-FALL = 0.01  # of the log-likelihood of an example: more is not the prior's doing
+FALL = 0.01  # of the log-likelihood of an example, that is let pass
 MOST_CAUTION = 1e6
 TABLE = 1 << 18  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
@@ -82,7 +82,7 @@ def step(data: Standard, factors: kernel.Factors, slopes: kernel.Slopes, caution
     that saw it, its loadings move by :math:`(A_i + \kappa I)^{-1} (\psi_i g_i - \kappa L_i)`, where :math:`g_i` is the
     slope of the log-likelihood. Here :math:`(n_i + q) S` stands for :math:`A_i`: S is the mean of :math:`E[z z^T]` over
     all examples, and q is how many factors an example tells of. If the examples of an attribute are a fair sample,
-    :math:`A_i` is below twice that, which is enough to climb, and no matrix is kept for an attribute. If they are not,
+    :math:`A_i` is below twice that, as a rule enough to climb, and no matrix is kept for an attribute. If they are not,
     more ``caution`` multiplies it. Expanding the factors' covariance to S and folding it back into the loadings makes
     many rounds one (Liu, Rubin & Wu 1998).
     """
@@ -102,16 +102,26 @@ def step(data: Standard, factors: kernel.Factors, slopes: kernel.Slopes, caution
 
 
 def climb(data: Standard, factors: kernel.Factors) -> Iterator[kernel.Factors]:
-    """Round after round; one that the likelihood falls in is taken back, and made again with more caution."""
+    """Round after round; one that falls is taken back, and made again with more caution.
+
+    It falls if the likelihood does, both alone and with the prior, which the expansion of parameters knows nothing of.
+    """
     slopes, caution = slopes_of(data, factors), 1.0
     while True:
         moved = step(data, factors, slopes, caution)
         there = slopes_of(data, moved)
-        if not there.likelihood[0] >= slopes.likelihood[0] - FALL * data.n_examples and caution < MOST_CAUTION:
+        least = _heights(factors, slopes) - FALL * data.n_examples
+        if not np.any(_heights(moved, there) >= least) and caution < MOST_CAUTION:
             caution *= 4.0
             continue
         factors, slopes = moved, there
         yield factors
+
+
+def _heights(factors: kernel.Factors, slopes: kernel.Slopes) -> np.ndarray:
+    """The log-likelihood, alone and with the log of the prior."""
+    held = (PRIOR * np.sum(factors.loadings**2, axis=1) + 1.0) / (2.0 * factors.noise) + np.log(factors.noise)
+    return slopes.likelihood[0] - np.array([0.0, held.sum()])
 
 
 def factor_weights(data: Standard, factors: kernel.Factors) -> np.ndarray:
