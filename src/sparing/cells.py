@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from sparing import checks
-from sparing.kernels.pairs import any_twice
 
 _FILE_FORMAT = 1
 
@@ -127,9 +126,8 @@ class Cells:
 
     def _twice(self, sizes, attributes) -> bool:
         """Whether an example has an attribute twice."""
-        if sizes.size == 1:
-            return len(set(attributes.tolist())) < attributes.size
-        return any_twice(sizes, attributes, np.full(self.n_attributes, -1))
+        marks = np.sort(np.repeat(np.arange(sizes.size), sizes) * self.n_attributes + attributes)
+        return bool(np.any(marks[1:] == marks[:-1]))
 
     def _write(self, sizes, attributes, values, chances, targets) -> None:
         cells, examples = self._n_cells + values.size, self._n_examples + sizes.size

@@ -17,19 +17,6 @@ def sum_pairs(starts, attributes, values, sums, counts):
 
 
 @entry
-def any_twice(sizes, attributes, last_seen):
-    """Whether an example has an attribute twice; ``last_seen`` is one number an attribute, all below zero."""
-    at = 0
-    for example in range(sizes.size):
-        for _ in range(sizes[example]):
-            if last_seen[attributes[at]] == example:
-                return True
-            last_seen[attributes[at]] = example
-            at += 1
-    return False
-
-
-@entry
 def predict_products(starts, attributes, values, weights, probabilities, pair_share, estimates):
     r"""Unbiased estimates of :math:`\langle w, x\rangle` and its square for each example, from its cells.
 

@@ -11,9 +11,9 @@ import numpy as np
 from sparing import checks, designs
 from sparing.cells import Cells
 from sparing.geometry.cells import describe
+from sparing.geometry.threads import one_blas_thread
 from sparing.learners.buying import Buyer, Shop
 from sparing.learners.loop import Loop
-from sparing.solvers.threads import one_blas_thread
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 

@@ -18,10 +18,10 @@ from sparing.geometry.gram import Gram, whitened
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.geometry.products import times
 from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.geometry.threads import one_blas_thread
 from sparing.solvers.conjugate import columnwise, conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS
-from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
 OVERSAMPLING = 0.25  # landmarks over d log d

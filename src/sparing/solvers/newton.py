@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 
 from sparing import checks
 from sparing.geometry.rows import Rows
+from sparing.geometry.threads import one_blas_thread
 from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import SmoothLoss
 from sparing.solvers.ridge import METHODS
-from sparing.solvers.threads import one_blas_thread
 from sparing.types import Solution
 
 QUICK_STEPS = 20  # of L-BFGS before the first Newton step
