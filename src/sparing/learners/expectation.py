@@ -49,6 +49,10 @@ class Standard:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(lambda part: task(*part), parts))
 
+    def up_to(self, rows: float) -> int:
+        """How many examples have no more cells and targets: the first ones."""
+        return int(np.searchsorted(self.rows, rows, side="right"))
+
     def block(self, last: int) -> Block:
         """Room for the examples before this one."""
         return new_block(int(self.rows[last - 1]))

@@ -54,7 +54,7 @@ def implied_covariance(factors: kernel.Factors) -> np.ndarray:
 def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
     """The log-likelihood of all that was seen, and its slopes, each example the quickest way."""
     loadings, rank = factors.loadings, factors.loadings.shape[1]
-    few = int(np.searchsorted(data.rows, FEW * rank, side="right"))
+    few = data.up_to(FEW * rank)
 
     def add(first, last):
         slopes = kernel.Slopes(np.zeros_like(loadings), np.zeros_like(factors.noise), np.zeros(1))
@@ -142,7 +142,7 @@ def factor_rounds(cells: Cells, seen: Described, rank: int) -> Iterator[tuple[St
 def held_out_likelihood(cells: Cells, seen: Described, factors: kernel.Factors) -> float:
     """Mean log-likelihood of the targets of these examples, given the cells bought of them."""
     data, likelihoods, rank = Standard(cells, seen), np.empty(cells.n_examples), factors.loadings.shape[1]
-    few = int(np.searchsorted(data.rows, FEW * rank, side="right"))
+    few = data.up_to(FEW * rank)
     if few:
         kernel.target_likelihoods_of_few(factors, data.looks, 0, few, data.block(few), likelihoods)
     kernel.target_likelihoods_of_many(factors, data.looks, few, cells.n_examples, kernel.new_room(rank), likelihoods)
