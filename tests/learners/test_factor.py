@@ -12,7 +12,7 @@ from sparing.cells import Cells
 from sparing.geometry.cells import describe
 from sparing.kernels import factor as kernel
 from sparing.kernels.covariance import add_covariance_slopes
-from sparing.kernels.sweep import Looks, new_block
+from sparing.kernels.sweep import LANES, Looks, new_block, own_lines
 from sparing.learners import FactorModel
 from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
@@ -26,6 +26,7 @@ from sparing.learners.factor import (
     factor_weights,
     first_factors,
     held_out_likelihood,
+    parts_of,
     slopes_of,
     step,
 )
@@ -78,34 +79,45 @@ def textbook_slopes(covariance, cells):
 
 @pytest.mark.parametrize(("rank", "sizes"), [(6, (0, 4)), (3, (2, D)), (1, (0, D)), (4, (1, 3))])
 def test_slopes_are_those_of_the_likelihood_whichever_way(rank, sizes):
-    """37 examples are two blocks and a part of one, of unequal length; some have no cells."""
-    factors, cells = random_factors(rank), random_cells(37, sizes)
+    """Two blocks of examples and a part of one, of unequal length; some have no cells."""
+    n = 2 * LANES + 5
+    factors, cells = random_factors(rank), random_cells(n, sizes)
     covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
     expected, likelihood = textbook_slopes(covariance, cells), 0.0
-    for example in range(37):
+    for example in range(n):
         index, x = seen_of(cells, example)
         likelihood += multivariate_normal.logpdf(x, cov=covariance[np.ix_(index, index)])
         likelihood += index.size * np.log(2 * np.pi) / 2
-    for add, room in (
-        (kernel.add_slopes_of_few, new_block(SIZE)),
-        (kernel.add_slopes_of_many, kernel.new_room(rank)),
-    ):
-        slopes = kernel.Slopes(np.zeros((SIZE, rank)), np.zeros(SIZE), np.zeros(1))
-        add(factors, looks_of(cells), 0, 37, room, slopes)
-        np.testing.assert_allclose(slopes.loadings, expected @ factors.loadings, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(slopes.noise, expected.diagonal(), rtol=1e-9, atol=1e-9)
-        assert slopes.likelihood[0] == pytest.approx(likelihood, rel=1e-9)
-    found, height = np.zeros((SIZE, SIZE)), np.zeros(1)
-    add_covariance_slopes(covariance, looks_of(cells), 0, 37, new_block(SIZE), found, height)
-    assert height[0] == pytest.approx(likelihood, rel=1e-9)
+    slopes = kernel.Slopes(np.zeros((SIZE, rank)), np.zeros(SIZE), np.zeros(1))
+    kernel.add_slopes_of_many(factors, looks_of(cells), 0, n, kernel.new_room(rank), slopes)
+    np.testing.assert_allclose(slopes.loadings, expected @ factors.loadings, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(slopes.noise, expected.diagonal(), rtol=1e-9, atol=1e-9)
+    parts, height = kernel.Parts(np.zeros((SIZE, rank)), np.zeros(SIZE), np.zeros((OUTPUTS, SIZE))), np.zeros(1)
+    kernel.add_slopes_of_few(parts_of(factors, OUTPUTS), looks_of(cells), 0, n, new_block(SIZE), parts, height)
+    between = expected[:D, :D] - np.diag(expected.diagonal()[:D])
+    np.testing.assert_allclose(parts.loadings[:D], between @ factors.loadings[:D], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(parts.variances, expected.diagonal(), rtol=1e-9, atol=1e-9)
+    later = np.tri(OUTPUTS, k=-1, dtype=bool).T  # targets after this one
+    np.testing.assert_allclose(parts.with_targets[:, :D], expected[D:, :D], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(parts.with_targets[:, D:], expected[D:, D:] * later, rtol=1e-9, atol=1e-9)
+    found, heights = np.zeros((SIZE, SIZE)), np.zeros(1)
+    add_covariance_slopes(covariance, looks_of(cells), 0, n, new_block(SIZE), found, heights)
+    assert [slopes.likelihood[0], height[0], heights[0]] == pytest.approx([likelihood] * 3, rel=1e-9)
     np.testing.assert_allclose(found + found.T - np.diag(found.diagonal()), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("most", [3, 40, 400])
 def test_long_examples_take_less_room_each(most):
     block = new_block(most)
-    assert 1 <= block.scaled.size <= 16
+    assert 1 <= block.scaled.size <= LANES
     assert block.gram.nbytes <= max(8 * 2**15, 8 * most * (most + 1))
+
+
+def test_lines_of_the_cache_are_not_shared():
+    rooms = [own_lines(shape) for shape in ((1,), (3, 5), (1,), (7,))]
+    lines = [range(room.ctypes.data // 64, (room.ctypes.data + room.nbytes - 1) // 64 + 1) for room in rooms]
+    assert all(room.ctypes.data % 64 == 0 and not room.any() for room in rooms)
+    assert len({line for room in lines for line in room}) == sum(map(len, lines))
 
 
 def test_all_three_ways_make_the_same_round(monkeypatch):
@@ -126,7 +138,7 @@ def test_all_three_ways_make_the_same_round(monkeypatch):
 def test_the_likelihood_of_targets_is_that_of_all_less_that_of_attributes():
     factors, cells = random_factors(3), random_cells(20, (0, D))
     likelihoods, others = np.empty((2, 20))
-    kernel.target_likelihoods_of_few(factors, looks_of(cells), 0, 20, new_block(SIZE), likelihoods)
+    kernel.target_likelihoods_of_few(parts_of(factors, OUTPUTS), looks_of(cells), 0, 20, new_block(SIZE), likelihoods)
     kernel.target_likelihoods_of_many(factors, looks_of(cells), 0, 20, kernel.new_room(3), others)
     np.testing.assert_allclose(others, likelihoods, rtol=1e-9)
     covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)

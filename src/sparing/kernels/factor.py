@@ -26,6 +26,14 @@ class Slopes(NamedTuple):
     likelihood: np.ndarray  # (1,): the log-likelihood itself, but for a constant
 
 
+class Parts(NamedTuple):
+    """A symmetric matrix of attributes and targets in parts: between attributes, :math:`L L^T`; the rest as it is."""
+
+    loadings: np.ndarray  # (d + m, r)
+    variances: np.ndarray  # (d + m,): the diagonal
+    with_targets: np.ndarray  # (m, d + m): of each target with attributes, and with the targets after it
+
+
 class Room(NamedTuple):
     """Room for what is expected of the factors of one example."""
 
@@ -35,40 +43,48 @@ class Room(NamedTuple):
 
 
 @part
-def _covariances(factors, block, n):
-    r"""The covariances :math:`L_S L_S^T + \Psi_S` of the examples of a block."""
-    loadings, index, r = factors.loadings, block.index, factors.loadings.shape[1]
+def _covariances(covariance, block, n):
+    """The covariances of what was seen of the examples of a block."""
+    loadings, index, gram = covariance.loadings, block.index, block.gram
+    m, r = covariance.with_targets.shape[0], loadings.shape[1]
     for lane in range(index.shape[1]):
         for a in range(n):
             own = index[a, lane]
             if own >= 0:
-                for b in range(a + 1):
+                for b in range(min(a, m)):
+                    gram[a, b, lane] = covariance.with_targets[b, own]
+                for b in range(m, a):
                     other, s = index[b, lane], 0.0
                     for k in range(r):
                         s += loadings[own, k] * loadings[other, k]
-                    block.gram[a, b, lane] = s
-                block.gram[a, a, lane] += factors.noise[own]
+                    gram[a, b, lane] = s
+                gram[a, a, lane] = covariance.variances[own]
 
 
 @entry(any_order=True)
-def add_slopes_of_few(factors, looks, first, last, block, slopes):
-    """Add the slopes of the examples from first to last: best where fewer cells than factors were seen of each."""
-    d, r = factors.noise.size - looks.targets.shape[1], factors.loadings.shape[1]
+def add_slopes_of_few(covariance, looks, first, last, block, slopes, likelihood):
+    r"""Add the parts of :math:`W` of the examples from first to last, in place of loadings those of :math:`W L`.
+
+    Best where fewer cells than factors were seen of each. Their log-likelihood, but for a constant, is added too.
+    """
+    loadings, m = covariance.loadings, looks.targets.shape[1]
     gram, index, lanes = block.gram, block.index, block.index.shape[1]
     for start in range(first, last, lanes):
-        n = load(block, looks, d, start, last)
-        _covariances(factors, block, n)
-        slopes.likelihood[0] += to_slopes(block, n)
+        n = load(block, looks, covariance.variances.size - m, start, last)
+        _covariances(covariance, block, n)
+        likelihood[0] += to_slopes(block, n)
         for lane in range(min(lanes, last - start)):
             for a in range(n):
                 own = index[a, lane]
                 if own >= 0:
-                    slopes.noise[own] += gram[a, a, lane]
-                    for b in range(n):
-                        other, slope = index[b, lane], gram[max(a, b), min(a, b), lane]
-                        if other >= 0:
-                            for k in range(r):
-                                slopes.loadings[own, k] += slope * factors.loadings[other, k]
+                    slopes.variances[own] += gram[a, a, lane]
+                    for b in range(min(a, m)):
+                        slopes.with_targets[b, own] += gram[a, b, lane]
+                    for b in range(m, a):
+                        other, slope = index[b, lane], gram[a, b, lane]
+                        for k in range(loadings.shape[1]):
+                            slopes.loadings[own, k] += slope * loadings[other, k]
+                            slopes.loadings[other, k] += slope * loadings[own, k]
 
 
 @part
@@ -157,12 +173,12 @@ def new_room(rank: int) -> Room:
 
 
 @entry(any_order=True)
-def target_likelihoods_of_few(factors, looks, first, last, block, likelihoods):
+def target_likelihoods_of_few(covariance, looks, first, last, block, likelihoods):
     """The log-likelihood of the targets given the cells, for every example from first to last."""
     m, gram, lanes = looks.targets.shape[1], block.gram, block.index.shape[1]
     for start in range(first, last, lanes):
-        n = load(block, looks, factors.noise.size - m, start, last)
-        _covariances(factors, block, n)
+        n = load(block, looks, covariance.variances.size - m, start, last)
+        _covariances(covariance, block, n)
         for pivot in range(m, n):
             sweep(block, n, pivot)
         for lane in range(min(lanes, last - start)):

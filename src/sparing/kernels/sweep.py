@@ -4,14 +4,14 @@ Matrices of a few rows do not keep a processor busy; the same entry of several o
 one a lane, and the short ones are filled up with rows of the identity.
 """
 
-from math import log
+from math import log, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from sparing.kernels.compiling import part
 
-LANES = 16
+LANES = 32
 AT_ONCE = 8  # pivots whose product is taken the logarithm of
 ROOM = 1 << 15  # numbers: longer examples take fewer lanes, so that a block stays in the cache
 
@@ -35,11 +35,19 @@ class Block(NamedTuple):
     variances: np.ndarray  # (lanes,): product of the pivots
 
 
+def own_lines(shape: tuple[int, ...]) -> np.ndarray:
+    """Zeros in cache lines that hold nothing else: no thread waits for another's, no vector for two lines."""
+    size, line = prod(shape), 8  # numbers
+    room = np.zeros(size + 2 * line)
+    start = -room.ctypes.data // 8 % line
+    return room[start : start + size].reshape(shape)
+
+
 def new_block(most: int) -> Block:
     """Room for examples of up to so many targets and cells."""
     lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
     shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,)
-    return Block(np.empty((most, lanes), np.int64), *map(np.empty, shapes))
+    return Block(np.empty((most, lanes), np.int64), *map(own_lines, shapes))
 
 
 @part

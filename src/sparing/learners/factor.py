@@ -11,6 +11,7 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
 from sparing.kernels import factor as kernel
+from sparing.kernels.sweep import own_lines
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
@@ -18,10 +19,10 @@ from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, cova
 
 RANKS = (5, 20)
 LEAST_NOISE = 1e-3  # of an attribute's variance
-FEW = 1.0  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
+FEW = 1.5  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
 FALL = 0.01  # of the log-likelihood of an example, that is let pass
 MOST_CAUTION = 1e6
-TABLE = 1 << 18  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
+TABLE = 1 << 17  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
 
 
@@ -51,28 +52,50 @@ def implied_covariance(factors: kernel.Factors) -> np.ndarray:
     return factors.loadings @ factors.loadings.T + np.diag(factors.noise)
 
 
+def parts_of(factors: kernel.Factors, n_outputs: int) -> kernel.Parts:
+    """Their covariance, in parts."""
+    loadings = own_lines(factors.loadings.shape)
+    loadings += factors.loadings
+    return kernel.Parts(loadings, np.sum(loadings**2, axis=1) + factors.noise, loadings[-n_outputs:] @ loadings.T)
+
+
 def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
     """The log-likelihood of all that was seen, and its slopes, each example the quickest way."""
-    loadings, rank = factors.loadings, factors.loadings.shape[1]
+    rank = factors.loadings.shape[1]
     few = data.up_to(FEW * rank)
 
     def add(first, last):
-        slopes = kernel.Slopes(np.zeros_like(loadings), np.zeros_like(factors.noise), np.zeros(1))
-        if first < few:
-            kernel.add_slopes_of_few(factors, data.looks, first, last, data.block(last), slopes)
-        else:
-            kernel.add_slopes_of_many(factors, data.looks, first, last, kernel.new_room(rank), slopes)
+        slopes = kernel.Slopes(np.zeros_like(factors.loadings), np.zeros_like(factors.noise), np.zeros(1))
+        kernel.add_slopes_of_many(factors, data.looks, first, last, kernel.new_room(rank), slopes)
         return slopes
 
     done = data.in_parts(add, few)
-    if data.counts.size**2 <= min(TABLE, 2 * data.looks.starts[few]):
-        half, likelihood = covariance_slopes(data, implied_covariance(factors), few)
-        whole = half @ loadings + half.T @ loadings
-        done.append(kernel.Slopes(whole, 2.0 * half.diagonal(), np.array([likelihood])))
-    else:
-        done += data.in_parts(add, 0, few)
+    if few:
+        looked_up = data.counts.size**2 <= min(TABLE, 2 * data.looks.starts[few])
+        done.append((_slopes_by_table if looked_up else _slopes_by_parts)(data, factors, few))
     loadings, noise, likelihood = (sum(part) for part in zip(*done, strict=True))
     return kernel.Slopes(loadings, noise, likelihood)
+
+
+def _slopes_by_table(data: Standard, factors: kernel.Factors, last: int) -> kernel.Slopes:
+    half, likelihood = covariance_slopes(data, implied_covariance(factors), last)
+    whole = half @ factors.loadings + half.T @ factors.loadings
+    return kernel.Slopes(whole, 2.0 * half.diagonal(), np.array([likelihood]))
+
+
+def _slopes_by_parts(data: Standard, factors: kernel.Factors, last: int) -> kernel.Slopes:
+    covariance, m = parts_of(factors, data.n_outputs), data.n_outputs
+
+    def add(first, last):
+        slopes, likelihood = kernel.Parts(*map(own_lines, map(np.shape, covariance))), own_lines((1,))
+        kernel.add_slopes_of_few(covariance, data.looks, first, last, data.block(last), slopes, likelihood)
+        return *slopes, likelihood
+
+    done = data.in_parts(add, 0, last)
+    loadings, diagonal, with_targets, likelihood = (np.sum(part, axis=0) for part in zip(*done, strict=True))
+    loadings += diagonal[:, None] * factors.loadings + with_targets.T @ factors.loadings[-m:]
+    loadings[-m:] += with_targets @ factors.loadings
+    return kernel.Slopes(loadings, diagonal, likelihood)
 
 
 def step(data: Standard, factors: kernel.Factors, slopes: kernel.Slopes, caution: float = 1.0) -> kernel.Factors:
@@ -144,7 +167,8 @@ def held_out_likelihood(cells: Cells, seen: Described, factors: kernel.Factors) 
     data, likelihoods, rank = Standard(cells, seen), np.empty(cells.n_examples), factors.loadings.shape[1]
     few = data.up_to(FEW * rank)
     if few:
-        kernel.target_likelihoods_of_few(factors, data.looks, 0, few, data.block(few), likelihoods)
+        covariance = parts_of(factors, data.n_outputs)
+        kernel.target_likelihoods_of_few(covariance, data.looks, 0, few, data.block(few), likelihoods)
     kernel.target_likelihoods_of_many(factors, data.looks, few, cells.n_examples, kernel.new_room(rank), likelihoods)
     return float(likelihoods.mean())
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparing.kernels.covariance import add_covariance_slopes
+from sparing.kernels.sweep import own_lines
 from sparing.learners.expectation import Standard
 
 FULL_PRIOR = 20.0  # imagined examples without any correlation, that hold a full covariance down
@@ -17,7 +18,7 @@ def covariance_slopes(data: Standard, covariance: np.ndarray, last: int | None =
     """
 
     def add(first, last):
-        slopes, likelihood = np.zeros_like(covariance), np.zeros(1)
+        slopes, likelihood = np.zeros_like(covariance), own_lines((1,))
         add_covariance_slopes(covariance, data.looks, first, last, data.block(last), slopes, likelihood)
         return slopes, float(likelihood[0])
 
