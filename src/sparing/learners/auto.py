@@ -12,8 +12,8 @@ from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Family, agreeing, consensus, facts_of, judge, judged
 from sparing.learners.covariance_families import covariance_family, near_factors_family
 from sparing.learners.factor import RANKS, factor_family, fit_factors
-from sparing.learners.imputed import best_imputed, imputed_family
-from sparing.learners.independence import independent
+from sparing.learners.imputed import imputed_errors, imputed_family
+from sparing.learners.independence import ALONE, FAINT, go_together, most_in_common
 from sparing.learners.pairwise import WIDEST_TO_TRY, PairwiseMoments, can_judge, pairwise_family
 
 WIDEST_FULL = 100  # attributes, up to which any covariance is tried
@@ -28,15 +28,15 @@ LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried
 class AutoLearner(BatchLearner):
     """Keeps what it buys and takes the model that predicts best from it, judged by cells held out.
 
-    Candidates are pairwise moments and regression on mean-imputed rows with several ridges, factor models of several
-    ranks and rounds and, for up to 100 attributes (1,000 where looks are few), covariances held near the identity or
-    near that of a factor model. Each learns from a part of the examples and is judged by an unbiased estimate of its
-    risk on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those that
-    cannot be told from the winner learn from all examples with it, and their mean is the model. Where attributes turn
-    out to be uncorrelated it is regression on mean-imputed rows, which is then right; where even the best is judged
-    worse than the mean target, it is that. ``fitted.facts`` says what was chosen and why. Above 3,000 attributes it is
-    a factor model, its rank and rounds chosen by the likelihood of held-out targets. Parameters are those of
-    :class:`BatchLearner`.
+    Candidates are pairwise moments with several ridges and, for up to 100 attributes (1,000 where looks are few),
+    covariances held near the identity or near that of a factor model; for more, factor models of several ranks and
+    rounds. Each learns from a part of the examples and is judged by an unbiased estimate of its risk on whole rows,
+    made from the cells bought of the rest. The least risk plus two standard errors wins; those that cannot be told from
+    the winner learn from all examples with it, and their mean is the model. Where attributes turn out to be
+    uncorrelated it is regression on mean-imputed rows, which is then right (above 100 attributes it is a candidate
+    anyway); where even the best is judged worse than the mean target, it is that. ``fitted.facts`` says what was chosen
+    and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood of held-out
+    targets. Parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------
@@ -57,15 +57,18 @@ class AutoLearner(BatchLearner):
 
     def _families(self, cells: Cells) -> list[Family]:
         families: list[Family] = []
+        any_covariance = self.n_attributes <= WIDEST_FULL
         if self.n_attributes <= WIDEST_TO_TRY:
-            families = [pairwise_family(self.penalty)] + ([imputed_family] if self.penalty == "ridge" else [])
-        if len(cells) <= LARGEST_FACTOR:
-            families += [factor_family(min(rank, self.n_attributes), self.penalty) for rank in RANKS]
-        if self.n_attributes <= WIDEST_FULL:
+            families.append(pairwise_family(self.penalty))
+        if any_covariance:
             families.append(covariance_family(self.penalty))
-        if self.n_attributes <= WIDEST_FULL or self._worth_pairs(cells):
-            families.append(near_factors_family(self.penalty))
-        return families
+        elif families and self.penalty == "ridge":
+            families.append(imputed_family)
+        if len(cells) > LARGEST_FACTOR:
+            return families
+        if any_covariance or self._worth_pairs(cells):
+            return [*families, near_factors_family(self.penalty)]
+        return families + [factor_family(min(rank, self.n_attributes), self.penalty) for rank in RANKS]
 
     def _worth_pairs(self, cells: Cells) -> bool:
         """Whether a covariance of many attributes can be learnt beyond its factors, and soon enough."""
@@ -86,7 +89,7 @@ class AutoLearner(BatchLearner):
             setting = f"{chosen.family}: {chosen.setting}"
             why = "too few examples, or too many attributes, to judge by"
             return self._model(seen, chosen.weights, {"setting": setting, "families": [chosen.family], "why": why})
-        if self.penalty == "ridge" and independent(cells, seen):
+        if self.penalty == "ridge" and self._independent(cells, seen):
             return self._imputed(cells, seen)
         judgement = judge(cells, families)
         candidates = [candidate for family in families for candidate in family(cells, seen)]
@@ -97,10 +100,21 @@ class AutoLearner(BatchLearner):
             return self._model(seen, nothing, facts | {"setting": "the mean target", "why": why})
         return self._model(seen, consensus(candidates, agreeing(candidates, judgement)), judged(candidates, judgement))
 
+    def _independent(self, cells: Cells, seen: Described) -> bool:
+        """Whether attributes are found not to go together; of many, it is enough that nothing shows that they do.
+
+        Of few attributes a covariance held near the identity learns the same, and is right if they do.
+        """
+        in_common = most_in_common(cells, seen)
+        faint = self.n_attributes > WIDEST_FULL and in_common < FAINT
+        return in_common < ALONE or (faint and not go_together(cells))
+
     def _imputed(self, cells: Cells, seen: Described) -> Fitted:
         """Regression on rows filled with means: of independent attributes it is the one to make, and to judge by."""
-        candidates, best = imputed_family(cells, seen), best_imputed(cells)
-        facts = facts_of(candidates, judge(cells, [imputed_family]), best, [best])
+        candidates, judgement = imputed_family(cells, seen), judge(cells, [imputed_family])
+        chosen = judgement.as_good()
+        best = int(chosen[np.argmin(imputed_errors(cells)[chosen])])
+        facts = facts_of(candidates, judgement, best, [best])
         facts["why"] = (
             "attributes seen together do not go together, so that rows may be filled with means; of such regressions "
             f"{candidates[best].setting} erred least on rows held out, filled so"

@@ -46,22 +46,22 @@ class MeanImputed(BatchLearner):
 
     def _fit(self, cells: Cells) -> Fitted:
         seen = describe(cells)
-        chosen = imputed_family(cells, seen)[best_imputed(cells)]
+        chosen = imputed_family(cells, seen)[int(np.argmin(imputed_errors(cells)))]
         facts = {"setting": f"mean-imputed: {chosen.setting}", "families": [chosen.family]}
         return Fitted(chosen.weights, seen.target_means - seen.means @ chosen.weights, facts)
 
 
-def best_imputed(cells: Cells) -> int:
-    """Which of the family errs least on rows that it did not learn from, filled with means."""
+def imputed_errors(cells: Cells) -> np.ndarray:
+    """How much each of the family errs on rows that it did not learn from, filled with means."""
+    errors = np.zeros(2 * len(STRENGTHS))
     if cells.n_examples < 2 * FOLDS:
-        return 0
+        return errors
     fold = np.arange(cells.n_examples) % FOLDS
-    errors: np.ndarray | float = 0.0
     for held_out in range(FOLDS):
         learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
         seen = describe(learnt)
-        errors = errors + np.array([_imputed_error(judged, seen, c.weights) for c in imputed_family(learnt, seen)])
-    return int(np.argmin(errors))
+        errors += [_imputed_error(judged, seen, candidate.weights) for candidate in imputed_family(learnt, seen)]
+    return errors
 
 
 def _imputed_error(cells: Cells, seen: Described, weights: np.ndarray) -> float:
