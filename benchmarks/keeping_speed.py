@@ -18,7 +18,8 @@ from sparing.geometry.cells import describe
 from sparing.geometry.threads import one_blas_thread
 from sparing.learners import PairwiseMoments
 from sparing.learners.expectation import Standard
-from sparing.learners.factor import first_factors, slopes_of, step
+from sparing.learners.factor import first_factors, step
+from sparing.learners.slopes import slopes_of
 
 LOOKS, RANK = 5, 20
 PAUSE = 0.2  # seconds: threads of a matrix product go on waiting for work, on a core of ours, for some time

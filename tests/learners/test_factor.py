@@ -16,6 +16,7 @@ from sparing.kernels.sweep import LANES, Looks, new_block, own_lines
 from sparing.learners import FactorModel
 from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
+from sparing.learners import slopes as slopes_module
 from sparing.learners.factor import (
     FULL_PRIOR,
     PRIOR,
@@ -26,10 +27,9 @@ from sparing.learners.factor import (
     factor_weights,
     first_factors,
     held_out_likelihood,
-    parts_of,
-    slopes_of,
     step,
 )
+from sparing.learners.slopes import parts_of, slopes_of
 
 D, OUTPUTS = 9, 2
 SIZE = D + OUTPUTS
@@ -126,9 +126,9 @@ def test_all_three_ways_make_the_same_round(monkeypatch):
     data = Standard(cells, describe(cells))
     factors = first_factors(cells, describe(cells), data, 6)
     table = a_round(data, factors)
-    monkeypatch.setattr(learner_module, "TABLE", 0)
+    monkeypatch.setattr(slopes_module, "TABLE", 0)
     few = a_round(data, factors)
-    monkeypatch.setattr(learner_module, "FEW", 0.0)
+    monkeypatch.setattr(slopes_module, "FEW", 0.0)
     many = a_round(data, factors)
     for other in (few, many):
         np.testing.assert_allclose(other.noise, table.noise, rtol=1e-9)
@@ -271,9 +271,23 @@ def test_at_full_budget_a_full_covariance_is_the_samples_and_its_prior():
     for covariance in islice(rounds, 3):  # all is seen, so that the first round is the last
         expected = (Z.T @ Z + FULL_PRIOR * np.eye(7)) / (80 + FULL_PRIOR)
         np.testing.assert_allclose(covariance, expected, rtol=1e-8, atol=1e-10)
-    plain = Ridge(alpha=FULL_PRIOR, fit_intercept=False).fit(Z[:, :6], Z[:, 6])
-    np.testing.assert_allclose(learner.coef, plain.coef_ / np.sqrt(seen.variances) * y.std(), rtol=1e-7)
+    usual = np.sqrt(1.0 + Standard(learner.bought, seen).tails[:6])
+    plain = Ridge(alpha=FULL_PRIOR, fit_intercept=False).fit(Z[:, :6] / usual, Z[:, 6])
+    np.testing.assert_allclose(learner.coef, plain.coef_ / usual / np.sqrt(seen.variances) * y.std(), rtol=1e-7)
     assert learner.intercept == pytest.approx(y.mean() - X.mean(axis=0) @ learner.coef)
+
+
+def test_of_two_attributes_with_one_spread_the_one_with_outliers_is_held_down_more():
+    """A thousand rows, one in two hundred far out: values there are expected again, and a weight on them is dear."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_000, 2))
+    X[:, 1] = np.where(np.arange(1_000) % 200 == 0, 10.0 * np.sign(X[:, 1]), 0.7 * X[:, 1])
+    cells = Cells(2)
+    cells.extend(np.full(1_000, 2), np.tile([0, 1], 1_000), X.ravel(), X.sum(axis=1)[:, None])
+    tails = Standard(cells, describe(cells)).tails
+    assert tails[0] == 0.0
+    assert tails[1] > 1.0
+    assert tails[2] == 0.0
 
 
 def sites(ratio, seed, n=1000, d=20):

@@ -22,6 +22,7 @@ class Candidate(NamedTuple):
     setting: str
     weights: np.ndarray
     biased: bool = False  # where attributes go together, it stays wrong however much is bought
+    share: float = 1.0  # of its family, in a mean of several
 
 
 Family = Callable[[Cells, Described], list[Candidate]]  # the same settings in the same order, whatever the cells
@@ -77,13 +78,13 @@ def agreeing(candidates: Sequence[Candidate], judgement: Judgement) -> np.ndarra
 
 
 def consensus(candidates: Sequence[Candidate], chosen: np.ndarray) -> np.ndarray:
-    """The mean of the chosen weights, every family alike.
+    """The mean of the chosen weights by families, each with its share.
 
     Risk is convex, so that of a mean is at most the mean of risks; and different models err in different ways.
     """
-    families = sorted({candidates[c].family for c in chosen})
-    means = [np.mean([candidates[c].weights for c in chosen if candidates[c].family == f], axis=0) for f in families]
-    return np.mean(means, axis=0)
+    shares = {candidates[c].family: candidates[c].share for c in sorted(chosen)}
+    means = [np.mean([candidates[c].weights for c in chosen if candidates[c].family == f], axis=0) for f in shares]
+    return np.average(means, axis=0, weights=list(shares.values()))
 
 
 def estimated_losses(cells: Cells, seen: Described, weights: np.ndarray) -> np.ndarray:

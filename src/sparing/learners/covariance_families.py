@@ -6,11 +6,13 @@ from sparing.cells import Cells
 from sparing.geometry.cells import Described
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import Standard, after, lasso_candidates
-from sparing.learners.factor import factor_rounds, implied_covariance
-from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights
+from sparing.learners.factor import factor_rounds
+from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, unrelated
+from sparing.learners.slopes import implied_covariance
 
 ROUNDS = 40
 TO_IDENTITY = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else
+SHARE = 2.0  # families to count for: as a rule it is the nearest to the best of them, whichever that is
 TO_FACTORS = (50.0,)
 RANK, FACTOR_ROUNDS = 20, 20
 
@@ -20,7 +22,8 @@ def covariance_family(penalty: str = "ridge") -> Family:
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         data = Standard(cells, seen)
-        return _candidates("full covariance", data, np.eye(data.counts.size), TO_IDENTITY, penalty)
+        candidates = _candidates("full covariance", data, unrelated(data), TO_IDENTITY, penalty)
+        return [candidate._replace(share=SHARE) for candidate in candidates]
 
     return family
 
@@ -30,7 +33,8 @@ def near_factors_family(penalty: str = "ridge") -> Family:
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         data, factors = after(factor_rounds(cells, seen, min(RANK, cells.n_attributes)), FACTOR_ROUNDS)
-        return _candidates("covariance near factors", data, implied_covariance(factors), TO_FACTORS, penalty)
+        target = implied_covariance(factors) + np.diag(data.tails)
+        return _candidates("covariance near factors", data, target, TO_FACTORS, penalty)
 
     return family
 

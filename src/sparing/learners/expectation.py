@@ -20,7 +20,11 @@ PARTS = 4  # examples are summed in as many parts, whatever the number of cores,
 
 
 class Standard:
-    """Cells with attributes and targets centred and of unit variance, short examples first, and the way back."""
+    """Cells with attributes and targets centred and of unit variance, short examples first, and the way back.
+
+    ``tails`` is how much more variance an attribute of this range has as a rule: where values are seldom far out, and
+    then very far, few examples may not have shown it yet.
+    """
 
     def __init__(self, cells: Cells, seen: Described):
         sizes = np.diff(cells.starts)
@@ -30,6 +34,8 @@ class Standard:
         self.target_units = np.sqrt(np.where(seen.target_variances > 0, seen.target_variances, 1.0))
         values = (cells.values - seen.means[cells.attributes]) / self.units[cells.attributes]
         targets = (cells.targets - seen.target_means) / self.target_units
+        usual = np.mean(seen.variances / seen.ranges**2) * seen.ranges**2 / seen.variances
+        self.tails = np.concatenate([np.maximum(usual, 1.0) - 1.0, np.zeros(cells.n_outputs)])
         self.looks = Looks(cells.starts, cells.attributes, values, targets)
         self.counts = np.concatenate([seen.counts, np.full(cells.n_outputs, cells.n_examples)])
         self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs

@@ -11,18 +11,16 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, covariances, describe
 from sparing.kernels import factor as kernel
-from sparing.kernels.sweep import own_lines
 from sparing.learners.batch import BatchLearner, Fitted
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
-from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_slopes, covariance_weights
+from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, unrelated
+from sparing.learners.slopes import FEW, implied_covariance, parts_of, slopes_of
 
 RANKS = (5, 20)
 LEAST_NOISE = 1e-3  # of an attribute's variance
-FEW = 1.5  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
 FALL = 0.01  # of the log-likelihood of an example, that is let pass
 MOST_CAUTION = 1e6
-TABLE = 1 << 17  # covariances, up to which (and up to two a cell) looking them up is quicker than making them
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise moments
 
 
@@ -45,57 +43,6 @@ def first_factors(cells: Cells, seen: Described, data: Standard, rank: int) -> k
     shared = np.sum(loadings**2, axis=1, keepdims=True)
     loadings = np.ascontiguousarray(loadings * np.sqrt(np.minimum(1.0, 0.8 / np.maximum(shared, 1e-12))))
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
-
-
-def implied_covariance(factors: kernel.Factors) -> np.ndarray:
-    r"""Of attributes and targets: :math:`L L^T + \Psi`."""
-    return factors.loadings @ factors.loadings.T + np.diag(factors.noise)
-
-
-def parts_of(factors: kernel.Factors, n_outputs: int) -> kernel.Parts:
-    """Their covariance, in parts."""
-    loadings = own_lines(factors.loadings.shape)
-    loadings += factors.loadings
-    return kernel.Parts(loadings, np.sum(loadings**2, axis=1) + factors.noise, loadings[-n_outputs:] @ loadings.T)
-
-
-def slopes_of(data: Standard, factors: kernel.Factors) -> kernel.Slopes:
-    """The log-likelihood of all that was seen, and its slopes, each example the quickest way."""
-    rank = factors.loadings.shape[1]
-    few = data.up_to(FEW * rank)
-
-    def add(first, last):
-        slopes = kernel.Slopes(np.zeros_like(factors.loadings), np.zeros_like(factors.noise), np.zeros(1))
-        kernel.add_slopes_of_many(factors, data.looks, first, last, kernel.new_room(rank), slopes)
-        return slopes
-
-    done = data.in_parts(add, few)
-    if few:
-        looked_up = data.counts.size**2 <= min(TABLE, 2 * data.looks.starts[few])
-        done.append((_slopes_by_table if looked_up else _slopes_by_parts)(data, factors, few))
-    loadings, noise, likelihood = (sum(part) for part in zip(*done, strict=True))
-    return kernel.Slopes(loadings, noise, likelihood)
-
-
-def _slopes_by_table(data: Standard, factors: kernel.Factors, last: int) -> kernel.Slopes:
-    half, likelihood = covariance_slopes(data, implied_covariance(factors), last)
-    whole = half @ factors.loadings + half.T @ factors.loadings
-    return kernel.Slopes(whole, 2.0 * half.diagonal(), np.array([likelihood]))
-
-
-def _slopes_by_parts(data: Standard, factors: kernel.Factors, last: int) -> kernel.Slopes:
-    covariance, m = parts_of(factors, data.n_outputs), data.n_outputs
-
-    def add(first, last):
-        slopes, likelihood = kernel.Parts(*map(own_lines, map(np.shape, covariance))), own_lines((1,))
-        kernel.add_slopes_of_few(covariance, data.looks, first, last, data.block(last), slopes, likelihood)
-        return *slopes, likelihood
-
-    done = data.in_parts(add, 0, last)
-    loadings, diagonal, with_targets, likelihood = (np.sum(part, axis=0) for part in zip(*done, strict=True))
-    loadings += diagonal[:, None] * factors.loadings + with_targets.T @ factors.loadings[-m:]
-    loadings[-m:] += with_targets @ factors.loadings
-    return kernel.Slopes(loadings, diagonal, likelihood)
 
 
 def step(data: Standard, factors: kernel.Factors, slopes: kernel.Slopes, caution: float = 1.0) -> kernel.Factors:
@@ -262,7 +209,7 @@ class FactorModel(BatchLearner):
         if self.rank != "full":
             return fit_factors(cells, seen, self.rank, self.rounds)
         rounds, data = max(STOPS) if self.rounds == "auto" else self.rounds, Standard(cells, seen)
-        covariance = after(covariance_rounds(data, np.eye(data.counts.size), FULL_PRIOR), rounds)
+        covariance = after(covariance_rounds(data, unrelated(data), FULL_PRIOR), rounds)
         return covariance_weights(data, covariance), {"setting": f"full covariance, {rounds} rounds"}
 
     def _planning_weights(self, seen: Described) -> np.ndarray | None:

@@ -28,6 +28,11 @@ def covariance_slopes(data: Standard, covariance: np.ndarray, last: int | None =
     return slopes, sum(likelihood for _, likelihood in done)
 
 
+def unrelated(data: Standard) -> np.ndarray:
+    """The covariance that is expected of attributes and targets before anything is seen: none goes with another."""
+    return np.diag(1.0 + data.tails)
+
+
 def covariance_rounds(data: Standard, target: np.ndarray, prior: float) -> Iterator[np.ndarray]:
     r"""The covariance of attributes and targets after one round of EM, two, and so on.
 
