@@ -17,6 +17,7 @@ from sparing.learners import FactorModel
 from sparing.learners import expectation as shared_module
 from sparing.learners import factor as learner_module
 from sparing.learners import slopes as slopes_module
+from sparing.learners.covariance_families import near_factors_family
 from sparing.learners.factor import (
     FULL_PRIOR,
     PRIOR,
@@ -29,7 +30,8 @@ from sparing.learners.factor import (
     held_out_likelihood,
     step,
 )
-from sparing.learners.slopes import parts_of, slopes_of
+from sparing.learners.full_covariance import tails
+from sparing.learners.slopes import implied_covariance, parts_of, slopes_of
 
 D, OUTPUTS = 9, 2
 SIZE = D + OUTPUTS
@@ -271,23 +273,47 @@ def test_at_full_budget_a_full_covariance_is_the_samples_and_its_prior():
     for covariance in islice(rounds, 3):  # all is seen, so that the first round is the last
         expected = (Z.T @ Z + FULL_PRIOR * np.eye(7)) / (80 + FULL_PRIOR)
         np.testing.assert_allclose(covariance, expected, rtol=1e-8, atol=1e-10)
-    usual = np.sqrt(1.0 + Standard(learner.bought, seen).tails[:6])
+    usual = np.sqrt(1.0 + tails(Standard(learner.bought, seen))[:6])
     plain = Ridge(alpha=FULL_PRIOR, fit_intercept=False).fit(Z[:, :6] / usual, Z[:, 6])
     np.testing.assert_allclose(learner.coef, plain.coef_ / usual / np.sqrt(seen.variances) * y.std(), rtol=1e-7)
     assert learner.intercept == pytest.approx(y.mean() - X.mean(axis=0) @ learner.coef)
 
 
 def test_an_attribute_with_outliers_is_expected_to_have_more():
-    """One value in two hundred of the last is ten times as large as others; two have another unit, so each its own."""
+    """One value in two hundred of the last is ten times as large as others; two have another unit, so each its own.
+
+    Attributes that never vary, or were never seen, are no rule to go by.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1_000, 4)) * [1.0, 1.0, 1_000.0, 1_000.0]
     X[::200, 3] *= 10.0
-    cells = Cells(4)
-    cells.extend(np.full(1_000, 4), np.tile(np.arange(4), 1_000), X.ravel(), X.sum(axis=1)[:, None])
-    tails = Standard(cells, describe(cells)).tails
-    assert tails[3] > 1.0
-    assert max(tails[:3]) < 0.3
-    assert tails[4] == 0.0  # the target is always seen
+    found = []
+    for constants in (0, 4):
+        rows = np.hstack([X, np.ones((1_000, constants))])
+        cells = Cells(4 + 2 * constants)  # as many more are never seen
+        sizes, attributes = np.full(1_000, rows.shape[1]), np.tile(np.arange(rows.shape[1]), 1_000)
+        cells.extend(sizes, attributes, rows.ravel(), X.sum(axis=1)[:, None])
+        found.append(tails(Standard(cells, describe(cells))))
+    assert found[0][3] > 1.0
+    assert max(found[0][:3]) < 0.3
+    np.testing.assert_array_equal(found[0][4:], 0.0)  # the target is always seen
+    np.testing.assert_array_equal(found[1][4:], 0.0)
+    np.testing.assert_allclose(found[1][:4], found[0][:4], atol=0.3)
+
+
+def test_what_factors_imply_is_expected_to_have_more_too():
+    X, y = planted(300, d=12)
+    X[::50, 3] *= 30.0
+    cells = FactorModel(12, budget=6, rank=2, rounds=1, design="uniform").run(X, y).bought.in_order()
+    seen = describe(cells)
+    (candidate,) = near_factors_family()(cells, seen)
+    data = Standard(cells, seen)
+    *_, (_, factors) = islice(factor_rounds(cells, seen, 12), 20)
+    target = implied_covariance(factors) + np.diag(tails(data))
+    *_, covariance = islice(covariance_rounds(data, target, 50.0), 40)
+    assert tails(data).max() > 0.5
+    expected = np.linalg.solve(covariance[:12, :12], covariance[:12, 12:]) / data.units[:, None] * data.target_units
+    np.testing.assert_allclose(candidate.weights, expected, rtol=1e-9)
 
 
 def sites(ratio, seed, n=1000, d=20):
@@ -319,17 +345,19 @@ def test_rounds_climb_though_examples_of_an_attribute_are_no_fair_sample(ratio, 
     assert heights[-1] > heights[0]
 
 
-def test_a_few_long_examples_go_their_own_way():
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_few_long_examples_go_their_own_way(n_outputs):
     """Whole rows among short ones: the same round, wherever an example's system is solved."""
     rng = np.random.default_rng(0)
-    cells = Cells(60)
+    cells, all_rows = Cells(60, n_outputs=n_outputs), 60 + n_outputs
     for size in [4] * 50 + [60] * 3 + [7] * 40:
         seen = rng.permutation(60)[:size]
-        cells.append(seen, rng.standard_normal(size), rng.standard_normal())
+        cells.append(seen, rng.standard_normal(size), rng.standard_normal(n_outputs))
     data = Standard(cells, describe(cells))
-    assert data.rows.tolist() == [5] * 50 + [8] * 40 + [61] * 3
-    factors = kernel.Factors(0.3 * rng.standard_normal((61, 10)), np.full(61, 0.7))
-    found, alone = slopes_of(data, factors), kernel.Slopes(np.zeros((61, 10)), np.zeros(61), np.zeros(1))
+    assert data.rows.tolist() == [4 + n_outputs] * 50 + [7 + n_outputs] * 40 + [all_rows] * 3
+    factors = kernel.Factors(0.3 * rng.standard_normal((all_rows, 10)), np.full(all_rows, 0.7))
+    found = slopes_of(data, factors)
+    alone = kernel.Slopes(np.zeros((all_rows, 10)), np.zeros(all_rows), np.zeros(1))
     kernel.add_slopes_of_many(factors, data.looks, 0, 93, kernel.new_room(10), alone)
     for one, other in zip(found, alone, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
@@ -350,7 +378,8 @@ def test_a_planted_model_is_recovered_from_five_looks(rank):
 def test_threads_do_not_change_a_bit(monkeypatch):
     X, y = planted(300)
     cells = FactorModel(20, budget=5, rank=3, rounds=5, design="uniform").run(X, y).bought
-    for rank in (3, "full"):
+    for rank, table in ((3, 0), (6, 0), (6, 2**17), ("full", 0)):
+        monkeypatch.setattr(slopes_module, "TABLE", table)
         alone = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
         for workers in (1, 2, 7):
             pools = []

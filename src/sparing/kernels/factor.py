@@ -31,7 +31,7 @@ class Parts(NamedTuple):
 
     loadings: np.ndarray  # (d + m, r)
     variances: np.ndarray  # (d + m,): the diagonal
-    with_targets: np.ndarray  # (m, d + m): of each target with attributes, and with the targets after it
+    with_targets: np.ndarray  # (m, d + m): of each target with attributes, and at least with the targets after it
 
 
 class Room(NamedTuple):
@@ -63,9 +63,10 @@ def _covariances(covariance, block, n):
 
 @entry(any_order=True)
 def add_slopes_of_few(covariance, looks, first, last, block, slopes, likelihood):
-    r"""Add the parts of :math:`W` of the examples from first to last, in place of loadings those of :math:`W L`.
+    r"""Add the parts of :math:`W` of the examples from first to last, and their log-likelihood, but for a constant.
 
-    Best where fewer cells than factors were seen of each. Their log-likelihood, but for a constant, is added too.
+    In the place of loadings is that of :math:`W` between different attributes, times L. Best where fewer cells than
+    factors were seen of each.
     """
     loadings, m = covariance.loadings, looks.targets.shape[1]
     gram, index, lanes = block.gram, block.index, block.index.shape[1]
@@ -128,7 +129,7 @@ def _look(factors, looks, example, a):
 
 @entry(any_order=True)
 def add_slopes_of_many(factors, looks, first, last, room, slopes):
-    r"""The same where more cells than factors were seen: :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
+    r"""Add whole slopes; more cells than factors were seen, and :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
     loadings, m, r = factors.loadings, looks.targets.shape[1], factors.loadings.shape[1]
     for example in range(first, last):
         slopes.likelihood[0] += _expect(factors, looks, example, 0, room)

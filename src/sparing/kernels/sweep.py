@@ -13,6 +13,7 @@ from sparing.kernels.compiling import part
 
 LANES = 32
 AT_ONCE = 8  # pivots whose product is taken the logarithm of
+LINE = 8  # numbers in a line of the cache
 ROOM = 1 << 15  # numbers: longer examples take fewer lanes, so that a block stays in the cache
 
 
@@ -37,15 +38,16 @@ class Block(NamedTuple):
 
 def own_lines(shape: tuple[int, ...]) -> np.ndarray:
     """Zeros in cache lines that hold nothing else: no thread waits for another's, no vector for two lines."""
-    size, line = prod(shape), 8  # numbers
-    room = np.zeros(size + 2 * line)
-    start = -room.ctypes.data // 8 % line
+    size = prod(shape)
+    room = np.zeros(size + 2 * LINE)
+    start = -room.ctypes.data // room.itemsize % LINE
     return room[start : start + size].reshape(shape)
 
 
 def new_block(most: int) -> Block:
     """Room for examples of up to so many targets and cells."""
     lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
+    lanes = lanes // LINE * LINE or lanes
     shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,)
     return Block(np.empty((most, lanes), np.int64), *map(own_lines, shapes))
 

@@ -9,7 +9,7 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.geometry.cells import Described, describe
 from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Family, agreeing, consensus, facts_of, judge, judged
+from sparing.learners.choice import Candidate, Family, Judgement, agreeing, consensus, facts_of, judge, judged
 from sparing.learners.covariance_families import covariance_family, near_factors_family
 from sparing.learners.factor import RANKS, factor_family, fit_factors
 from sparing.learners.imputed import imputed_errors, imputed_family
@@ -21,22 +21,22 @@ WIDEST_NEAR = 1_000  # attributes, up to which one near that of factors is, wher
 FEW_LOOKS = 20  # at an example: longer ones take long
 PAIRS = 100  # for each cell
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
-LARGEST_FACTOR = 3e7  # cells times folds, up to which the factor model is tried by cross-validation
+LARGEST_FACTOR = 3e7  # cells, up to which the factor model is tried by cross-validation
 
 
 @dataclass(kw_only=True, eq=False)
 class AutoLearner(BatchLearner):
     """Keeps what it buys and takes the model that predicts best from it, judged by cells held out.
 
-    Candidates are pairwise moments with several ridges and, for up to 100 attributes (1,000 where looks are few),
-    covariances held near the identity or near that of a factor model; for more, factor models of several ranks and
-    rounds. Each learns from a part of the examples and is judged by an unbiased estimate of its risk on whole rows,
-    made from the cells bought of the rest. The least risk plus two standard errors wins; those that cannot be told from
-    the winner learn from all examples with it, and their mean is the model. Where attributes turn out to be
-    uncorrelated it is regression on mean-imputed rows, which is then right (above 100 attributes it is a candidate
-    anyway); where even the best is judged worse than the mean target, it is that. ``fitted.facts`` says what was chosen
-    and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood of held-out
-    targets. Parameters are those of :class:`BatchLearner`.
+    Candidates are pairwise moments with several ridges; covariances held near no correlation, for up to 100 attributes;
+    one held near that of a factor model, for up to 100 attributes, or 1,000 where looks are few; else factor models of
+    several ranks and rounds. Each learns from a part of the examples and is judged by an unbiased estimate of its risk
+    on whole rows, made from the cells bought of the rest. The least risk plus two standard errors wins; those that
+    cannot be told from the winner learn from all examples with it, and their mean is the model. Where attributes turn
+    out to be uncorrelated it is ridge regression on mean-imputed rows, which is then right (above 100 attributes it is
+    a candidate anyway); where even the best is judged worse than the mean target, it is that. ``fitted.facts`` says
+    what was chosen and why. Above 3,000 attributes it is a factor model, its rank and rounds chosen by the likelihood
+    of held-out targets. Parameters are those of :class:`BatchLearner`.
 
     Parameters
     ----------
@@ -94,32 +94,37 @@ class AutoLearner(BatchLearner):
         judgement = judge(cells, families)
         candidates = [candidate for family in families for candidate in family(cells, seen)]
         if judgement.hopeless:
-            facts = facts_of(candidates, judgement, judgement.best, [])
-            why = "every candidate was judged to be worse than the mean target; buy more values"
-            nothing = np.zeros_like(candidates[0].weights)
-            return self._model(seen, nothing, facts | {"setting": "the mean target", "why": why})
+            return self._nothing(seen, candidates, judgement)
         return self._model(seen, consensus(candidates, agreeing(candidates, judgement)), judged(candidates, judgement))
 
     def _independent(self, cells: Cells, seen: Described) -> bool:
-        """Whether attributes are found not to go together; of many, it is enough that nothing shows that they do.
+        """Whether nothing shows that attributes go together, and pairs leave little room for it.
 
-        Of few attributes a covariance held near the identity learns the same, and is right if they do.
+        Of few attributes, less: a covariance held near none learns the same there, and is right if they do.
         """
-        in_common = most_in_common(cells, seen)
-        faint = self.n_attributes > WIDEST_FULL and in_common < FAINT
-        return in_common < ALONE or (faint and not go_together(cells))
+        limit = FAINT if self.n_attributes > WIDEST_FULL else ALONE
+        return most_in_common(cells, seen) < limit and not go_together(cells)
 
     def _imputed(self, cells: Cells, seen: Described) -> Fitted:
         """Regression on rows filled with means: of independent attributes it is the one to make, and to judge by."""
         candidates, judgement = imputed_family(cells, seen), judge(cells, [imputed_family])
+        if judgement.hopeless:
+            return self._nothing(seen, candidates, judgement)
         chosen = judgement.as_good()
         best = int(chosen[np.argmin(imputed_errors(cells)[chosen])])
         facts = facts_of(candidates, judgement, best, [best])
         facts["why"] = (
             "attributes seen together do not go together, so that rows may be filled with means; of such regressions "
-            f"{candidates[best].setting} erred least on rows held out, filled so"
+            f"that cannot be told from the best {candidates[best].setting} erred least on rows held out, filled so"
         )
         return self._model(seen, candidates[best].weights, facts)
+
+    def _nothing(self, seen: Described, candidates: list[Candidate], judgement: Judgement) -> Fitted:
+        """The mean target."""
+        facts = facts_of(candidates, judgement, judgement.best, [])
+        why = "every candidate was judged to be worse than the mean target; buy more values"
+        weights = np.zeros_like(candidates[0].weights)
+        return self._model(seen, weights, facts | {"setting": "the mean target", "why": why})
 
     def _model(self, seen: Described, weights: np.ndarray, facts: dict[str, Any]) -> Fitted:
         return Fitted(weights, seen.target_means - seen.means @ weights, facts)

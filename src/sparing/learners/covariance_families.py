@@ -1,4 +1,4 @@
-"""Candidates from any covariance of attributes and targets: held near the identity, or near that of a few factors."""
+"""Candidates from any covariance of attributes and targets: held near no correlation, or near that of a few factors."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from sparing.geometry.cells import Described
 from sparing.learners.choice import Candidate, Family
 from sparing.learners.expectation import Standard, after, lasso_candidates
 from sparing.learners.factor import factor_rounds
-from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, unrelated
+from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, tails, unrelated
 from sparing.learners.slopes import implied_covariance
 
 ROUNDS = 40
-TO_IDENTITY = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else
+TO_NONE = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else
 SHARE = 2.0  # families to count for: as a rule it is the nearest to the best of them, whichever that is
 TO_FACTORS = (50.0,)
 RANK, FACTOR_ROUNDS = 20, 20
@@ -22,7 +22,7 @@ def covariance_family(penalty: str = "ridge") -> Family:
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         data = Standard(cells, seen)
-        candidates = _candidates("full covariance", data, unrelated(data), TO_IDENTITY, penalty)
+        candidates = _candidates("full covariance", data, unrelated(data), TO_NONE, penalty)
         return [candidate._replace(share=SHARE) for candidate in candidates]
 
     return family
@@ -33,7 +33,7 @@ def near_factors_family(penalty: str = "ridge") -> Family:
 
     def family(cells: Cells, seen: Described) -> list[Candidate]:
         data, factors = after(factor_rounds(cells, seen, min(RANK, cells.n_attributes)), FACTOR_ROUNDS)
-        target = implied_covariance(factors) + np.diag(data.tails)
+        target = implied_covariance(factors) + np.diag(tails(data))
         return _candidates("covariance near factors", data, target, TO_FACTORS, penalty)
 
     return family

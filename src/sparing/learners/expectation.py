@@ -20,12 +20,7 @@ PARTS = 4  # examples are summed in as many parts, whatever the number of cores,
 
 
 class Standard:
-    """Cells with attributes and targets centred and of unit variance, short examples first, and the way back.
-
-    ``tails`` is how much more variance attributes of such a range have as a rule: where values are seldom far out, and
-    then very far, few examples may not have shown it yet. It takes both its unit, which attributes of one kind share,
-    and its own largest value to say so.
-    """
+    """Cells with attributes and targets centred and of unit variance, short examples first, and the way back."""
 
     def __init__(self, cells: Cells, seen: Described):
         sizes = np.diff(cells.starts)
@@ -35,10 +30,7 @@ class Standard:
         self.target_units = np.sqrt(np.where(seen.target_variances > 0, seen.target_variances, 1.0))
         values = (cells.values - seen.means[cells.attributes]) / self.units[cells.attributes]
         targets = (cells.targets - seen.target_means) / self.target_units
-        largest = np.zeros(cells.n_attributes)
-        np.maximum.at(largest, cells.attributes, np.abs(values))
-        tails = np.minimum(_tails(seen.ranges / self.units), _tails(largest))
-        self.tails = np.concatenate([tails, np.zeros(cells.n_outputs)])
+        self.ranges = seen.ranges / self.units
         self.looks = Looks(cells.starts, cells.attributes, values, targets)
         self.counts = np.concatenate([seen.counts, np.full(cells.n_outputs, cells.n_examples)])
         self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
@@ -65,12 +57,6 @@ class Standard:
     def block(self, last: int) -> Block:
         """Room for the examples before this one."""
         return new_block(int(self.rows[last - 1]))
-
-
-def _tails(ranges: np.ndarray) -> np.ndarray:
-    """By ranges in spreads: the variance that is usual for such a range, less the one that was seen, if it is more."""
-    squares = np.maximum(ranges, 1.0) ** 2  # a largest value is no less than the spread, if that is known
-    return np.maximum(np.mean(1.0 / squares) * squares - 1.0, 0.0)
 
 
 def lasso_candidates(name: str, data: Standard, covariance: np.ndarray) -> list[Candidate]:

@@ -28,9 +28,31 @@ def covariance_slopes(data: Standard, covariance: np.ndarray, last: int | None =
     return slopes, sum(likelihood for _, likelihood in done)
 
 
+def tails(data: Standard) -> np.ndarray:
+    """How much more variance than was seen attributes have as a rule that range so far; of targets nothing.
+
+    Where values are seldom far out, and then very far, few examples may not have shown it yet. It takes both an
+    attribute's unit, which those of one kind share, and its own largest value to say so.
+    """
+    largest = np.zeros(data.n_attributes)
+    np.maximum.at(largest, data.looks.attributes, np.abs(data.looks.values))
+    varied, more = largest > 0.0, np.zeros(data.counts.size)
+    if varied.any():
+        more[: varied.size][varied] = np.minimum(
+            _more_than_usual(largest[varied]), _more_than_usual(data.ranges[varied])
+        )
+    return more
+
+
+def _more_than_usual(ranges: np.ndarray) -> np.ndarray:
+    """The variance that is usual for such a range in spreads, less one, if it is more."""
+    squares = np.maximum(ranges, 1.0) ** 2  # a largest value is no less than the spread, if that is known
+    return np.maximum(np.mean(1.0 / squares) * squares - 1.0, 0.0)
+
+
 def unrelated(data: Standard) -> np.ndarray:
-    """The covariance that is expected of attributes and targets before anything is seen: none goes with another."""
-    return np.diag(1.0 + data.tails)
+    """The covariance that is expected of attributes and targets before any pair is seen: none goes with another."""
+    return np.diag(1.0 + tails(data))
 
 
 def covariance_rounds(data: Standard, target: np.ndarray, prior: float) -> Iterator[np.ndarray]:

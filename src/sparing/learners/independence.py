@@ -7,8 +7,8 @@ from sparing.geometry.cells import Described, covariances, describe
 from sparing.learners.expectation import after
 from sparing.learners.factor import factor_rounds
 
-ALONE = 0.3  # of squared correlations of an attribute with all others, at most: they go together no more than that
-FAINT = 1.5  # the same: if nothing shows that they go together, they are taken not to
+ALONE = 0.3  # of squared correlations of an attribute with all others, that pairs may leave room for
+FAINT = 1.5  # the same, where attributes are many
 FOLDS, ROUNDS = 4, 10
 SHOWN = 2.0  # standard errors
 LARGEST = 3.0  # spreads, at which values are cut: one outlier is no evidence
@@ -21,9 +21,9 @@ def most_in_common(cells: Cells, seen: Described) -> float:
     other, so the mean of :math:`r_{ij} r'_{ij}`, pairs weighed by how often they were seen in both, estimates the mean
     square of the true ones, and its standard error follows from the terms (it is taken for no less than that of
     independent ones, as few terms may all happen to be small). Returned is that mean plus two standard errors, times
-    the number of attributes that looks are spread over. Too few pairs make it large. On independent attributes
-    (simulated, Gaussian) it was 0.05 to 1.4 from 6,000 examples on; on all others at hand (images, Covertype, medical
-    tests, series) above 0.34.
+    the number of attributes that looks are spread over. Too few pairs make it large. On the simulated data (500
+    independent attributes, 5 adaptive looks) it was 0.7 to 1.4 at 6,000 examples. It is blind to one factor that all
+    attributes have a little of.
     """
     halves = [covariances(cells.take(np.arange(cells.n_examples) % 2 == half), seen) for half in (0, 1)]
     spreads = np.sqrt(seen.variances)
@@ -44,7 +44,8 @@ def go_together(cells: Cells) -> bool:
     With loadings l it says that values :math:`x_i, x_j`, in units of their spreads, have a mean product
     :math:`l_i l_j`: so :math:`\sum_{i<j} l_i l_j x_i x_j` is above zero on average. The strongest factor is the first
     to be found: where 5 looks at 2,000 images of 784 pixels say nothing of single pairs, it is 2.6 to 4.6 standard
-    errors above zero.
+    errors above zero. Folds share what they learn from, so that without any factor it is above two standard errors in
+    some 6 of 100 cases: attributes are rather taken to go together.
     """
     fold, sums = np.arange(cells.n_examples) % FOLDS, []
     for held_out in range(FOLDS):

@@ -56,7 +56,7 @@ def _slopes_by_parts(data: Standard, factors: kernel.Factors, last: int) -> kern
         return *slopes, likelihood
 
     done = data.in_parts(add, 0, last)
-    loadings, diagonal, with_targets, likelihood = (np.sum(part, axis=0) for part in zip(*done, strict=True))
+    loadings, diagonal, with_targets, likelihood = (np.asarray(sum(part)) for part in zip(*done, strict=True))
     loadings += diagonal[:, None] * factors.loadings + with_targets.T @ factors.loadings[-m:]
     loadings[-m:] += with_targets @ factors.loadings
     return kernel.Slopes(loadings, diagonal, likelihood)
