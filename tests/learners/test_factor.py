@@ -304,6 +304,7 @@ def test_an_attribute_with_outliers_is_expected_to_have_more():
 def test_what_factors_imply_is_expected_to_have_more_too():
     X, y = planted(300, d=12)
     X[::50, 3] *= 30.0
+    X[:, 6:] *= 1_000.0  # other units, so that each has its own
     cells = FactorModel(12, budget=6, rank=2, rounds=1, design="uniform").run(X, y).bought.in_order()
     seen = describe(cells)
     (candidate,) = near_factors_family()(cells, seen)

@@ -45,9 +45,9 @@ def tails(data: Standard) -> np.ndarray:
 
 
 def _more_than_usual(ranges: np.ndarray) -> np.ndarray:
-    """The variance that is usual for such a range in spreads, less one, if it is more."""
-    squares = np.maximum(ranges, 1.0) ** 2  # a largest value is no less than the spread, if that is known
-    return np.maximum(np.mean(1.0 / squares) * squares - 1.0, 0.0)
+    """The variance that goes with such a range in spreads in the middle one of the attributes, less one, if more."""
+    squares = ranges**2
+    return np.maximum(squares / np.median(squares) - 1.0, 0.0)
 
 
 def unrelated(data: Standard) -> np.ndarray:
