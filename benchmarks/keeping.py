@@ -27,8 +27,8 @@ from sparing.learners.choice import Judgement, consensus, judge
 SETTINGS = {
     "mnist": [(57, 1_076), (57, 3_228), (57, 10_763), (5, 10_763)],
     "covertype": [(5, 2_000), (5, 10_000), (5, 96_000)],
-    "simulated -1": [(5, 6_000), (5, 20_000), (5, 60_000)],
-    "simulated -2": [(5, 6_000), (5, 20_000), (5, 60_000)],
+    "simulated -1": [(5, 6_000), (5, 60_000)],
+    "simulated -2": [(5, 6_000), (5, 60_000)],
     "small digits": [(6, 1_000)],
     "small breast_cancer": [(5, 370)],
     "small diabetes": [(3, 290)],

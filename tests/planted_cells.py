@@ -1,0 +1,45 @@
+"""Cells and factor models at random, for tests of several files."""
+
+import numpy as np
+
+from sparing.cells import Cells
+from sparing.kernels.factor import Factors
+from sparing.learners.factor import step
+from sparing.learners.slopes import slopes_of
+
+D, OUTPUTS = 9, 2
+SIZE = D + OUTPUTS
+
+
+def random_factors(rank, seed=0):
+    rng = np.random.default_rng(seed)
+    return Factors(rng.standard_normal((SIZE, rank)), rng.uniform(0.2, 1.5, SIZE))
+
+
+def random_cells(n, sizes, seed=0, n_outputs=OUTPUTS):
+    rng = np.random.default_rng(seed)
+    cells = Cells(D, n_outputs=n_outputs)
+    for _ in range(n):
+        size = rng.integers(sizes[0], sizes[1] + 1)
+        cells.append(rng.permutation(D)[:size], rng.standard_normal(size), rng.standard_normal(n_outputs))
+    return cells
+
+
+def seen_of(cells, example):
+    """Indices and values of what is known of an example, attributes and then targets."""
+    here = slice(cells.starts[example], cells.starts[example + 1])
+    index = np.append(cells.attributes[here], np.arange(D, D + cells.n_outputs)).astype(int)
+    return index, np.append(cells.values[here], cells.targets[example])
+
+
+def planted(n, d=20, rank=2, seed=0, noise=0.3):
+    """Attributes and a target that two factors make, and targets without their own noise to judge by."""
+    rng = np.random.default_rng(seed)
+    loadings = rng.standard_normal((d + 1, rank))
+    together = rng.standard_normal((n, rank)) @ loadings.T
+    X = together[:, :d] + noise * rng.standard_normal((n, d))
+    return X * rng.uniform(0.5, 5.0, d) + rng.normal(size=d), together[:, d] + 0.1 * rng.standard_normal(n)
+
+
+def a_round(data, factors):
+    return step(data, factors, slopes_of(data, factors))
