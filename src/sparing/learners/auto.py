@@ -114,8 +114,9 @@ class AutoLearner(BatchLearner):
         best = int(chosen[np.argmin(imputed_errors(cells)[chosen])])
         facts = facts_of(candidates, judgement, best, [best])
         facts["why"] = (
-            "attributes seen together do not go together, so that rows may be filled with means; of such regressions "
-            f"that cannot be told from the best {candidates[best].setting} erred least on rows held out, filled so"
+            "attributes seen together do not go together, so that rows may be filled with means; of the regressions on "
+            "such rows that cannot be told from the best by their risk, the one with "
+            f"{candidates[best].setting} erred least on rows held out, filled so"
         )
         return self._model(seen, candidates[best].weights, facts)
 
