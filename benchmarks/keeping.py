@@ -20,9 +20,9 @@ from sklearn.linear_model import RidgeCV
 
 from sparing.datasets import load_covertype, load_medical, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.geometry import second_moments
-from sparing.geometry.cells import describe
 from sparing.learners import DDAERR, AutoLearner, MeanImputed
-from sparing.learners.choice import Judgement, consensus, judge
+from sparing.models.selection import Judgement, consensus, judge
+from sparing.models.summary import describe
 
 SETTINGS = {
     "mnist": [(57, 1_076), (57, 3_228), (57, 10_763), (5, 10_763)],

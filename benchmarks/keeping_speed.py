@@ -14,12 +14,12 @@ import numpy as np
 from sklearn import config_context
 from speed import make_matrix, read_cells
 
-from sparing.geometry.cells import describe
-from sparing.geometry.threads import one_blas_thread
 from sparing.learners import PairwiseMoments
-from sparing.learners.expectation import Standard
-from sparing.learners.factor import first_factors, step
-from sparing.learners.slopes import slopes_of
+from sparing.linalg.threads import one_blas_thread
+from sparing.models.em import Standard
+from sparing.models.factor import first_factors, step
+from sparing.models.factor_gradients import slopes_of
+from sparing.models.summary import describe
 
 LOOKS, RANK = 5, 20
 PAUSE = 0.2  # seconds: threads of a matrix product go on waiting for work, on a core of ours, for some time

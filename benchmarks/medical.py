@@ -22,9 +22,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sparing.buying.shop import Shop
 from sparing.datasets import load_medical
 from sparing.learners import AutoLearner
-from sparing.learners.buying import Shop
 from sparing.sources import CallableSource
 
 SETS = ("heart", "pima", "hepatitis", "thyroid")

@@ -4,8 +4,8 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.kernels.factor import Factors
-from sparing.learners.factor import step
-from sparing.learners.slopes import slopes_of
+from sparing.models.factor import step
+from sparing.models.factor_gradients import slopes_of
 
 D, OUTPUTS = 9, 2
 SIZE = D + OUTPUTS

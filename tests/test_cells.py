@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparing.cells import Cells
-from sparing.geometry.cells import covariances, describe
+from sparing.models.summary import covariances, describe
 
 D = 6
 VALUES = st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e6, 1e6, width=32))

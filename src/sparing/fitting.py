@@ -141,7 +141,7 @@ def fit_table(
 
 
 def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
-    from sparing.geometry.cells import describe
+    from sparing.models.summary import describe
 
     d, store = len(table.names), getattr(model.learner_, "bought", None)
     if store is None:

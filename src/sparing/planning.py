@@ -14,17 +14,17 @@ from scipy.linalg import eigvalsh
 from sklearn.linear_model import RidgeCV
 
 from sparing import checks
+from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.fitting import read_prices
-from sparing.geometry.cells import describe
 from sparing.kernels.factor import Factors
 from sparing.learners import PairwiseMoments
-from sparing.learners.auto import WIDEST_FULL
-from sparing.learners.buying import Shop
-from sparing.learners.expectation import Standard, after
-from sparing.learners.factor import choose_rank, factor_rounds, factor_weights
-from sparing.learners.full_covariance import covariance_rounds
-from sparing.learners.pairwise import WIDEST_TO_TRY
+from sparing.learners.keepers import WIDEST_FULL
+from sparing.models.covariance import covariance_rounds
+from sparing.models.em import Standard, after
+from sparing.models.factor import choose_rank, factor_rounds, factor_weights
+from sparing.models.pairwise import WIDEST_TO_TRY
+from sparing.models.summary import describe
 from sparing.tables import read_table
 from sparing.theory import rows_needed
 

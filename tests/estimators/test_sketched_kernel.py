@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 import sparing.estimators.sketched_kernel as module
 from sparing import SketchedKernelRidge
 from sparing.geometry import effective_dimension
-from sparing.geometry.gram import Gram
+from sparing.linalg.gram import Gram
 from sparing.solvers import solve_kernel_ridge
 
 RNG = np.random.default_rng(0)

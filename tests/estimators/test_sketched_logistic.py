@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sparing import SketchedLogistic
-from sparing.geometry.rows import Rows
+from sparing.linalg.rows import Rows
 from sparing.solvers import proximal_smooth, solve_smooth
 from sparing.solvers.curved import HessianInverse
 from sparing.solvers.losses import LogisticLoss, MultinomialLoss

@@ -13,7 +13,7 @@ from sparing.geometry import (
     spectral_bounds,
 )
 from sparing.geometry.leverage import draw_by_leverage
-from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.linalg.rows import RidgeInverse, Rows
 
 N, D, RIDGE = 1500, 120, 1e-3
 SPECTRA = {

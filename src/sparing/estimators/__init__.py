@@ -1,7 +1,7 @@
 """scikit-learn estimators."""
 
-from sparing.estimators.adaptive import OnlineRegressor
-from sparing.estimators.adaptive_classifier import OnlineClassifier
+from sparing.estimators.adagrad import OnlineRegressor
+from sparing.estimators.adagrad_classifier import OnlineClassifier
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.classifier import BudgetClassifier
 from sparing.estimators.sketched_kernel import SketchedKernelRidge

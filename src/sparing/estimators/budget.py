@@ -3,7 +3,7 @@
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
-from sparing.estimators.spending import BudgetEstimator
+from sparing.estimators.budget_base import BudgetEstimator
 
 
 class BudgetRidge(RegressorMixin, BudgetEstimator):

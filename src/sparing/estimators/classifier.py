@@ -6,7 +6,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from sparing.estimators.budget import BudgetRidge
-from sparing.estimators.spending import BudgetEstimator
+from sparing.estimators.budget_base import BudgetEstimator
 
 
 def _signs(y, classes) -> np.ndarray:

@@ -7,7 +7,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparing import checks
 from sparing.estimators.sketched_ridge import warn_unless_converged
-from sparing.geometry.gram import Gram
+from sparing.linalg.gram import Gram
 from sparing.solvers.kernel import KernelGram, solve_kernel_ridge, solve_on_landmarks
 from sparing.solvers.ridge import METHODS
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from sparing import checks
 from sparing.estimators.sketched_ridge import warn_unless_converged
-from sparing.geometry.rows import Rows
+from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
 from sparing.solvers.losses import LogisticLoss, MultinomialLoss
 

@@ -10,8 +10,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
-from sparing.geometry.products import times
-from sparing.geometry.rows import Rows
+from sparing.linalg.products import times
+from sparing.linalg.rows import Rows
 from sparing.solvers import solve_ridge
 from sparing.types import Solution
 

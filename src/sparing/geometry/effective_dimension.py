@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from sparing import checks
-from sparing.geometry.gram import Gram
 from sparing.geometry.leverage import approximate_scores, draw, draw_by_leverage, rows_of
-from sparing.geometry.rows import Rows
+from sparing.linalg.gram import Gram
+from sparing.linalg.rows import Rows
 
 ACCURACY = 1 / 3  # the epsilon of the undersampled sketch: with it Theorem 10 has its constant 3
 SLACK = 4.0  # the test leaves a factor open: look at all ridges that cost this much more than the first one found

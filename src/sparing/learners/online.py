@@ -13,8 +13,8 @@ from sparing.kernels.ask import Draws, new_draws, new_room
 from sparing.kernels.gather import rows_of
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.kernels.sampling import alias_table
-from sparing.learners.loop import Loop
-from sparing.learners.memory import Memory
+from sparing.learners.ask_tell import Loop
+from sparing.learners.online_state import Memory
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 

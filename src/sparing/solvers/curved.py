@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.geometry.leverage import Sample, draw_by_leverage
-from sparing.geometry.rows import RidgeInverse, Rows
+from sparing.linalg.rows import RidgeInverse, Rows
 from sparing.solvers.conjugate import Operator
 from sparing.solvers.least_squares import OVERSAMPLING, SMALL
 from sparing.solvers.losses import SmoothLoss

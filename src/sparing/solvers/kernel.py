@@ -14,11 +14,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sparing import checks
-from sparing.geometry.gram import Gram, whitened
 from sparing.geometry.leverage import draw_by_leverage
-from sparing.geometry.products import times
-from sparing.geometry.rows import RidgeInverse, Rows, ShiftedInverse
-from sparing.geometry.threads import one_blas_thread
+from sparing.linalg.gram import Gram, whitened
+from sparing.linalg.products import times
+from sparing.linalg.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.conjugate import columnwise, conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS

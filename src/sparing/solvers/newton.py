@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sparing import checks
-from sparing.geometry.rows import Rows
-from sparing.geometry.threads import one_blas_thread
+from sparing.linalg.rows import Rows
+from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse

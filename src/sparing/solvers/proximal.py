@@ -7,7 +7,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.geometry.effective_dimension import best_ridge
-from sparing.geometry.rows import Rows
+from sparing.linalg.rows import Rows
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares
 from sparing.solvers.losses import SmoothLoss

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from sparing import checks
-from sparing.geometry.rows import Rows
+from sparing.linalg.rows import Rows
 from sparing.solvers.ball import within_ball
 from sparing.solvers.least_squares import LeastSquares
 from sparing.types import Solution

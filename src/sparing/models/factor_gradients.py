@@ -4,8 +4,8 @@ import numpy as np
 
 from sparing.kernels import factor as kernel
 from sparing.kernels.sweep import own_lines
-from sparing.learners.expectation import Standard
-from sparing.learners.full_covariance import covariance_slopes
+from sparing.models.covariance import covariance_slopes
+from sparing.models.em import Standard
 
 FEW = 1.5  # cells and targets for each factor, up to which systems of those are quicker than systems of factors
 TABLE = 1 << 17  # covariances, up to which (and up to two a cell) looking them up is quicker than making them

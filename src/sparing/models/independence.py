@@ -3,9 +3,9 @@
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described, covariances, describe
-from sparing.learners.expectation import after
-from sparing.learners.factor import factor_rounds
+from sparing.models.em import after
+from sparing.models.factor import factor_rounds
+from sparing.models.summary import Described, covariances, describe
 
 ALONE = 0.3  # of squared correlations of an attribute with all others, that pairs may leave room for
 FAINT = 1.5  # the same, where attributes are many

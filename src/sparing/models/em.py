@@ -8,10 +8,10 @@ from itertools import islice, pairwise
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described
 from sparing.kernels.sweep import Block, Looks, new_block
-from sparing.learners.choice import Candidate
-from sparing.learners.pairwise import FRACTIONS, lasso_weights
+from sparing.models.pairwise import FRACTIONS, lasso_weights
+from sparing.models.selection import Candidate
+from sparing.models.summary import Described
 
 STOPS = (10, 20, 40)  # rounds after which a model is a candidate
 PRIOR = 4.0  # imagined examples without any common factor, that hold loadings down

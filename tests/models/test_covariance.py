@@ -8,12 +8,13 @@ from sklearn.linear_model import Ridge
 
 from planted_cells import SIZE, D, planted, random_cells
 from sparing.cells import Cells
-from sparing.geometry.cells import describe
 from sparing.learners import FactorModel
-from sparing.learners.covariance_families import near_factors_family
-from sparing.learners.factor import FULL_PRIOR, PRIOR, Standard, covariance_rounds, factor_rounds
-from sparing.learners.full_covariance import tails
-from sparing.learners.slopes import implied_covariance
+from sparing.models.covariance import FULL_PRIOR, covariance_rounds, tails
+from sparing.models.covariance_families import near_factors_family
+from sparing.models.em import PRIOR, Standard
+from sparing.models.factor import factor_rounds
+from sparing.models.factor_gradients import implied_covariance
+from sparing.models.summary import describe
 
 
 def test_a_round_of_any_covariance_is_its_conditional_expectation():

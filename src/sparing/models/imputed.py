@@ -1,14 +1,11 @@
 """Regression on rows whose unseen attributes are filled with means: what many do first, and right in one case."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import eigh
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described, covariances, describe
-from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Candidate
+from sparing.models.selection import Candidate
+from sparing.models.summary import Described, covariances, describe
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # ridges, in sums of squares of standard attributes
 FOLDS = 4
@@ -35,20 +32,6 @@ def imputed_family(cells: Cells, seen: Described) -> list[Candidate]:
             weights = weights / units[:, None] * target_units
             candidates.append(Candidate("mean-imputed", setting, weights, biased=True))
     return candidates
-
-
-@dataclass(kw_only=True, eq=False)
-class MeanImputed(BatchLearner):
-    """Ridge regression on rows filled with means, its strength by cross-validation on such rows: a baseline.
-
-    Parameters are those of :class:`BatchLearner`.
-    """
-
-    def _fit(self, cells: Cells) -> Fitted:
-        seen = describe(cells)
-        chosen = imputed_family(cells, seen)[int(np.argmin(imputed_errors(cells)))]
-        facts = {"setting": f"mean-imputed: {chosen.setting}", "families": [chosen.family]}
-        return Fitted(chosen.weights, seen.target_means - seen.means @ chosen.weights, facts)
 
 
 def imputed_errors(cells: Cells) -> np.ndarray:

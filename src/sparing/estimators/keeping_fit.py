@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
-from sparing.learners.auto import WIDEST_LASSO
-from sparing.learners.batch import BatchLearner
+from sparing.learners.keepers import WIDEST_LASSO
+from sparing.learners.keeping import BatchLearner
 
 NAMES = ("auto", "pairwise", "factor")
 WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many the online learners remain

@@ -6,14 +6,14 @@ from scipy.stats import multivariate_normal
 
 from planted_cells import OUTPUTS, SIZE, D, a_round, planted, random_cells, random_factors, seen_of
 from sparing.cells import Cells
-from sparing.geometry.cells import describe
 from sparing.kernels import factor as kernel
 from sparing.kernels.covariance import add_covariance_slopes
 from sparing.kernels.sweep import LANES, Looks, new_block, own_lines
 from sparing.learners import FactorModel
-from sparing.learners import slopes as slopes_module
-from sparing.learners.factor import Standard, first_factors
-from sparing.learners.slopes import parts_of, slopes_of
+from sparing.models import factor_gradients as slopes_module
+from sparing.models.factor import Standard, first_factors
+from sparing.models.factor_gradients import parts_of, slopes_of
+from sparing.models.summary import describe
 
 
 def looks_of(cells):

@@ -9,13 +9,12 @@ from scipy.stats import multivariate_normal
 
 from planted_cells import D, a_round, planted, random_cells, random_factors
 from sparing.cells import Cells
-from sparing.geometry.cells import describe
 from sparing.kernels import factor as kernel
 from sparing.learners import FactorModel
-from sparing.learners import expectation as shared_module
-from sparing.learners import factor as learner_module
-from sparing.learners import slopes as slopes_module
-from sparing.learners.factor import (
+from sparing.models import em as shared_module
+from sparing.models import factor as learner_module
+from sparing.models import factor_gradients as slopes_module
+from sparing.models.factor import (
     PRIOR,
     Standard,
     climb,
@@ -24,7 +23,8 @@ from sparing.learners.factor import (
     first_factors,
     held_out_likelihood,
 )
-from sparing.learners.slopes import slopes_of
+from sparing.models.factor_gradients import slopes_of
+from sparing.models.summary import describe
 
 
 @pytest.mark.parametrize("rank", [1, 3, 12])

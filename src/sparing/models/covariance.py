@@ -6,7 +6,7 @@ import numpy as np
 
 from sparing.kernels.covariance import add_covariance_slopes
 from sparing.kernels.sweep import own_lines
-from sparing.learners.expectation import Standard
+from sparing.models.em import Standard
 
 FULL_PRIOR = 20.0  # imagined examples without any correlation, that hold a full covariance down
 

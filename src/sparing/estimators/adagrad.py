@@ -8,7 +8,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks
-from sparing.estimators.rounds import Run, begin
+from sparing.estimators.adagrad_run import Run, begin
 from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
 from sparing.optim.losses import LOSSES
 from sparing.optim.vectors import Optimizer

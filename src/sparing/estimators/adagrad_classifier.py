@@ -5,7 +5,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from sparing import checks
-from sparing.estimators.adaptive import OnlineLinear
+from sparing.estimators.adagrad import OnlineLinear
 
 
 class OnlineClassifier(ClassifierMixin, OnlineLinear):

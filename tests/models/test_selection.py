@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from sklearn.linear_model import RidgeCV
 
 from sparing.cells import Cells
-from sparing.geometry.cells import describe
-from sparing.learners import AutoLearner, FactorModel, PairwiseMoments, auto, independence
-from sparing.learners.choice import Candidate, Judgement, agreeing, consensus, estimated_losses, judge, judged
-from sparing.learners.covariance_families import covariance_family, near_factors_family
-from sparing.learners.factor import factor_family
-from sparing.learners.imputed import MeanImputed, imputed_family
-from sparing.learners.pairwise import pairwise_family
+from sparing.learners import AutoLearner, FactorModel, MeanImputed, PairwiseMoments
+from sparing.learners import keepers as auto_module
+from sparing.models import independence
+from sparing.models.covariance_families import covariance_family, near_factors_family
+from sparing.models.factor import factor_family
+from sparing.models.imputed import imputed_family
+from sparing.models.pairwise import pairwise_family
+from sparing.models.selection import Candidate, Judgement, agreeing, consensus, estimated_losses, judge, judged
+from sparing.models.summary import describe
 
 few = settings(max_examples=25, deadline=None)
 
@@ -282,7 +284,7 @@ def test_what_is_judged_worse_than_the_mean_is_not_taken(monkeypatch):
     X, y, _ = planted(n=60, d=5)
     assert AutoLearner(5, budget=3, random_state=2).run(X, y).coef.any()
     worse = lambda cells, families: Judgement(judge(cells, families).losses + 10.0)  # noqa: E731
-    monkeypatch.setattr("sparing.learners.auto.judge", worse)
+    monkeypatch.setattr("sparing.learners.keepers.judge", worse)
     lasso = AutoLearner(5, budget=3, penalty="lasso", random_state=2).run(X, y)
     X, y = independent(3_000, d=20)
     filled = AutoLearner(20, budget=4, random_state=0).run(X, y)
@@ -362,7 +364,7 @@ def test_of_many_attributes_rows_are_filled_with_means_if_nothing_speaks_against
 
 def test_of_as_good_regressions_on_filled_rows_the_one_that_errs_least_there_is_taken(monkeypatch):
     X, y = independent(3_000, d=20)
-    monkeypatch.setattr(auto, "imputed_errors", lambda cells: -np.arange(14.0))
+    monkeypatch.setattr(auto_module, "imputed_errors", lambda cells: -np.arange(14.0))
     learner = bought(X, y, 4, 0)
     cells = learner.bought.in_order()
     expected = judge(cells, [imputed_family]).as_good()[-1]

@@ -10,8 +10,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks, designs
-from sparing.estimators.batch import WIDEST, BatchFit
-from sparing.estimators.online import OnlineFit
+from sparing.estimators.keeping_fit import WIDEST, BatchFit
+from sparing.estimators.online_fit import OnlineFit
 from sparing.estimators.pilot import TEN_LOOKS
 
 LEARNERS = ("auto", "online", "pairwise", "factor")

@@ -8,7 +8,7 @@ from scipy.linalg import cho_solve, eigh
 from scipy.linalg.lapack import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
-from sparing.geometry.products import squares, times
+from sparing.linalg.products import squares, times
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
 EXACT, PROBES = 256, 16  # columns up to which a trace is exact; random vectors that estimate others

@@ -1,21 +1,17 @@
 """A factor model of the bought cells, by expectation-maximisation: best when looks are few, and for very wide data."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
-from sparing import checks
 from sparing.cells import Cells
-from sparing.geometry.cells import Described, covariances, describe
 from sparing.kernels import factor as kernel
-from sparing.learners.batch import BatchLearner, Fitted
-from sparing.learners.choice import Candidate, Family
-from sparing.learners.expectation import PRIOR, STOPS, Standard, after, lasso_candidates
-from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, unrelated
-from sparing.learners.slopes import FEW, implied_covariance, parts_of, slopes_of
+from sparing.models.em import PRIOR, STOPS, Standard, after, lasso_candidates
+from sparing.models.factor_gradients import FEW, implied_covariance, parts_of, slopes_of
+from sparing.models.selection import Candidate, Family
+from sparing.models.summary import Described, covariances, describe
 
 RANKS = (5, 20)
 LEAST_NOISE = 1e-3  # of an attribute's variance
@@ -164,55 +160,3 @@ def factor_family(rank: int, penalty: str = "ridge") -> Family:
         return candidates
 
     return family
-
-
-@dataclass(kw_only=True, eq=False)
-class FactorModel(BatchLearner):
-    r"""Keeps what it buys and models attributes and targets as :math:`L z + \mathrm{noise}`, fitted by EM.
-
-    A few common factors z and independent noise per attribute, after centring and scaling. Time of a round is
-    O(cells · rank · min(b, rank)) for b cells of an example, memory O(d · rank): it works at a million attributes.
-    Other parameters are those of :class:`BatchLearner`.
-
-    Parameters
-    ----------
-    rank : int, "full" or "auto"
-        Number of factors. "full": any covariance, for some hundred attributes. "auto": 5 or 20, by the likelihood of
-        held-out targets given the cells bought beside them.
-    rounds : int or "auto"
-        Rounds of EM: too many overfit. "auto": as the same likelihood says, 40 at most.
-
-    Examples
-    --------
-    >>> from sparing.datasets import make_power_law
-    >>> from sparing.learners import FactorModel
-    >>> X, y = make_power_law(4000, 20, -1.0, random_state=0, return_X_y=True)
-    >>> learner = FactorModel(20, budget=4, random_state=0).run(X, y)
-    >>> bool(np.mean((X @ learner.coef + learner.intercept - y) ** 2) < 0.25 * y.var())
-    True
-    """
-
-    rank: Any = "auto"
-    rounds: Any = "auto"
-
-    def __post_init__(self):
-        self.rank = checks.one_of_or(checks.whole, "rank", self.rank, ("auto", "full"))
-        self.rounds = checks.one_of_or(checks.whole, "rounds", self.rounds, ("auto",))
-        super().__post_init__()
-
-    def _fit(self, cells: Cells) -> Fitted:
-        seen = describe(cells)
-        weights, facts = self._weights(cells, seen)
-        return Fitted(weights, seen.target_means - seen.means @ weights, facts)
-
-    def _weights(self, cells: Cells, seen: Described) -> tuple[np.ndarray, dict[str, Any]]:
-        if self.rank != "full":
-            return fit_factors(cells, seen, self.rank, self.rounds)
-        rounds, data = max(STOPS) if self.rounds == "auto" else self.rounds, Standard(cells, seen)
-        covariance = after(covariance_rounds(data, unrelated(data), FULL_PRIOR), rounds)
-        return covariance_weights(data, covariance), {"setting": f"full covariance, {rounds} rounds"}
-
-    def _planning_weights(self, seen: Described) -> np.ndarray | None:
-        """A few rounds of a small model."""
-        data, factors = after(factor_rounds(self.bought.in_order(), seen, min(5, self.n_attributes)), 10)
-        return data.weights(factor_weights(data, factors))

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described, describe
 from sparing.kernels.pairs import predict_products
+from sparing.models.summary import Described, describe
 
 FOLDS = 4
 NEAR = 0.5  # of the targets' variance

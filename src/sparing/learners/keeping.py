@@ -4,16 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from math import ceil
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sparing import checks, designs
+from sparing.buying.shop import Buyer, Shop
 from sparing.cells import Cells
-from sparing.geometry.cells import describe
-from sparing.geometry.threads import one_blas_thread
-from sparing.learners.buying import Buyer, Shop
-from sparing.learners.loop import Loop
+from sparing.learners.ask_tell import Loop
+from sparing.linalg.threads import one_blas_thread
+from sparing.models.gaussian import Fitted
+from sparing.models.summary import describe
 from sparing.sources import ArraySource
 from sparing.types import Ledger, Query
 
@@ -21,14 +22,6 @@ LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
 ONE_THREAD = 2000  # attributes, up to which threads of BLAS make spectra of covariances slower, not faster
 NONE = np.empty(0)
-
-
-class Fitted(NamedTuple):
-    """A model of the cells: one column of weights an output, and what the learner has to say of it."""
-
-    weights: np.ndarray
-    intercept: np.ndarray
-    facts: dict[str, Any]
 
 
 @dataclass(kw_only=True, eq=False)

@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from sparing.cells import Cells
-from sparing.geometry.cells import covariances, describe
 from sparing.learners import PairwiseMoments
-from sparing.learners.pairwise import USUAL, Repaired, lasso_weights
+from sparing.models.pairwise import USUAL, Repaired, lasso_weights
+from sparing.models.summary import covariances, describe
 
 D, N = 8, 300
 RNG = np.random.default_rng(11)

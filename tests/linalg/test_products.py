@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sparing.geometry.products import squares, times
+from sparing.linalg.products import squares, times
 
 
 def laid_out(M, how):

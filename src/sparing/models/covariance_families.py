@@ -3,12 +3,12 @@
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.geometry.cells import Described
-from sparing.learners.choice import Candidate, Family
-from sparing.learners.expectation import Standard, after, lasso_candidates
-from sparing.learners.factor import factor_rounds
-from sparing.learners.full_covariance import FULL_PRIOR, covariance_rounds, covariance_weights, tails, unrelated
-from sparing.learners.slopes import implied_covariance
+from sparing.models.covariance import FULL_PRIOR, covariance_rounds, covariance_weights, tails, unrelated
+from sparing.models.em import Standard, after, lasso_candidates
+from sparing.models.factor import factor_rounds
+from sparing.models.factor_gradients import implied_covariance
+from sparing.models.selection import Candidate, Family
+from sparing.models.summary import Described
 
 ROUNDS = 40
 TO_NONE = (FULL_PRIOR, 50.0)  # imagined examples; fewer overfit, more tell of nothing else

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparing.learners.buying import Buyer, Shop
+from sparing.buying.shop import Buyer, Shop
 
 few = settings(max_examples=40, deadline=None)
 QUARTERS = st.integers(1, 20).map(lambda quarters: quarters / 4.0)  # prices that floats add exactly

@@ -1,0 +1,1 @@
+"""What can be bought, at what price, and with which probabilities."""

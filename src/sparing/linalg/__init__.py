@@ -1,0 +1,1 @@
+"""Matrices as the solvers see them: rows, Gram matrices, products, BLAS threads."""
