@@ -6,7 +6,7 @@ learner.tell() ──►  the learner's state moves on
 learner.coef   ──►  the model
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -72,10 +72,48 @@ class OverBudget(RuntimeError):
     """A purchase would pass a ceiling; nothing was bought."""
 
 
+MOST_DECIMALS = 9  # of prices that are no round decimals, such as 1/3; finer fractions are dropped
+
+
+def decimals_of(*amounts) -> int:
+    """How many decimal places it takes to write these amounts of money exactly, up to nine.
+
+    >>> decimals_of(12.5, [0.25, 3.0]), decimals_of(7.0), decimals_of(1 / 3)
+    (2, 0, 9)
+    """
+    finite = np.concatenate([np.ravel(np.asarray(amount, np.float64)) for amount in amounts])
+    finite = finite[np.isfinite(finite)]
+    largest = float(np.abs(finite).max(initial=1.0))
+    for decimals in range(MOST_DECIMALS):
+        shifted = finite * 10.0**decimals
+        if np.all(np.abs(shifted - np.round(shifted)) <= 1e-6) or largest * 10.0 ** (decimals + 1) > 2.0**53:
+            return decimals
+    return MOST_DECIMALS
+
+
+def money_units(amount, decimals: int):
+    """Money as a whole number of units of ``10**-decimals``; what is finer than a unit is dropped."""
+    units = np.floor(np.asarray(amount, np.float64) * 10.0**decimals + 1e-6)
+    return np.minimum(units, float(2**62)).astype(np.int64)
+
+
 @dataclass
 class Ledger:
-    """Counts cells and money. A cell is paid for once, however often it was drawn.
+    """Keeps the books: cells, examples and money, which is counted in whole units of ``10**-decimals``.
 
+    A cell is paid for once, however often it was drawn.
+
+    Parameters
+    ----------
+    per_example, total : float
+        Ceilings, for the attributes of one example and for all of them.
+    costs : array of shape (n_attributes,), optional
+        Price of each attribute; one each without it.
+    decimals : int, optional
+        Decimal places of money: 2 counts in cents. By default as many as the prices and ceilings have.
+
+    Examples
+    --------
     >>> ledger = Ledger(per_example=2)
     >>> ledger.book(np.array([4, 7]))
     >>> ledger.cells, ledger.spent
@@ -88,35 +126,66 @@ class Ledger:
     per_example: float = np.inf
     total: float = np.inf
     costs: np.ndarray | None = None
+    decimals: int | None = None
     cells: int = 0
     examples: int = 0
-    spent: float = field(default=0.0)
+    spent_units: int = 0
 
     def __post_init__(self):
         for name in ("per_example", "total"):
             if not getattr(self, name) >= 0:  # NaN would allow everything
                 raise ValueError(f"{name} must be a number, zero or more; got {getattr(self, name)!r}.")
+        prices = np.ones(1) if self.costs is None else np.asarray(self.costs, dtype=np.float64)
+        if prices.ndim != 1 or not (np.isfinite(prices) & (prices > 0)).all():
+            raise ValueError(f"costs must be one positive finite price per attribute; got {prices}.")
         if self.costs is not None:
-            self.costs = np.asarray(self.costs, dtype=np.float64)
-            if self.costs.ndim != 1 or not (np.isfinite(self.costs) & (self.costs > 0)).all():
-                raise ValueError(f"costs must be one positive finite price per attribute; got {self.costs}.")
+            self.costs = prices
+        if self.decimals is None:
+            self.decimals = decimals_of(prices, self.per_example, self.total)
+        self.prices = money_units(prices, self.decimals)
+        self._ceiling = int(money_units(self.per_example, self.decimals))
+        self._total = int(money_units(self.total, self.decimals))
+
+    @property
+    def spent(self) -> float:
+        """What was spent so far."""
+        return self.amount(self.spent_units)
+
+    @property
+    def left(self) -> int:
+        """Units of money that may still be spent in all."""
+        return self._total - self.spent_units
+
+    def amount(self, units: int) -> float:
+        """Units as an amount of money."""
+        return units / 10**self.decimals
+
+    def price(self, attributes: np.ndarray) -> int:
+        """What these attributes cost together, in units."""
+        if self.costs is None:
+            return len(attributes) * int(self.prices[0])
+        return int(self.prices[attributes].sum())
 
     def book(self, attributes: np.ndarray) -> None:
         """Pay for one example's attributes before they are read, or refuse the whole purchase."""
-        price = float(len(attributes) if self.costs is None else np.sum(self.costs[attributes]))
-        if price > self.per_example * (1 + 1e-12):
+        price, n = self.price(attributes), len(attributes)
+        if price > self._ceiling:
             raise OverBudget(
-                f"{len(attributes)} attributes cost {price}, over the {float(self.per_example)} allowed for one "
+                f"{n} attributes cost {self.amount(price)}, over the {float(self.per_example)} allowed for one "
                 "example; nothing was bought."
             )
-        if self.spent + price > self.total * (1 + 1e-12):  # prices are decimals, and floats cannot add those exactly
+        if price > self.left:
             raise OverBudget(
-                f"{len(attributes)} attributes cost {price}, but {self.spent} of {self.total} is spent already; "
+                f"{n} attributes cost {self.amount(price)}, but {self.spent} of {self.total} is spent already; "
                 "nothing was bought."
             )
-        self.cells += len(attributes)
-        self.examples += 1
-        self.spent += price
+        self.record(1, n, price)
+
+    def record(self, examples: int, cells: int, units: int) -> None:
+        """Add purchases that were made within the ceilings: by the compiled loop, or by another ledger."""
+        self.examples += examples
+        self.cells += cells
+        self.spent_units += units
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Slopes of the log-likelihood of a factor model, from the cells that were bought."""
+"""Gradient of the log-likelihood of a factor model, from the cells that were bought."""
 
 from math import log
 from typing import NamedTuple
@@ -6,24 +6,22 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.kernels.compiling import entry, part
-from sparing.kernels.sweep import load, sweep, to_slopes
-
-HALF_LOG_TAU = 0.9189385332046727  # log(2 pi) / 2
+from sparing.kernels.sweep import load, to_gradients
 
 
 class Factors(NamedTuple):
-    """Attributes and targets as L z + noise, z standard normal; targets come after the d attributes."""
+    """Attributes and targets as L z + noise with z standard normal; targets follow the d attributes."""
 
     loadings: np.ndarray  # (d + m, r)
     noise: np.ndarray  # (d + m,): variances
 
 
-class Slopes(NamedTuple):
+class Gradients(NamedTuple):
     r"""Of the log-likelihood, by :math:`W = \sum a a^T - \Sigma_S^{-1}` with :math:`a = \Sigma_S^{-1} x_S`."""
 
     loadings: np.ndarray  # (d + m, r): W L
     noise: np.ndarray  # (d + m,): diagonal of W
-    likelihood: np.ndarray  # (1,): the log-likelihood itself, but for a constant
+    likelihood: np.ndarray  # (1,): the log-likelihood itself, up to a constant
 
 
 class Parts(NamedTuple):
@@ -35,7 +33,7 @@ class Parts(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room for what is expected of the factors of one example."""
+    """Scratch space for the posterior of the factors of one example."""
 
     inverse: np.ndarray  # (r, r)
     sums: np.ndarray  # (r,)
@@ -43,7 +41,7 @@ class Room(NamedTuple):
 
 
 @part
-def _covariances(covariance, block, n):
+def fill_from_parts(covariance, block, n):
     """The covariances of what was seen of the examples of a block."""
     loadings, index, gram = covariance.loadings, block.index, block.gram
     m, r = covariance.with_targets.shape[0], loadings.shape[1]
@@ -62,38 +60,38 @@ def _covariances(covariance, block, n):
 
 
 @entry(any_order=True)
-def add_slopes_of_few(covariance, looks, first, last, block, slopes, likelihood):
-    r"""Add the parts of :math:`W` of the examples from first to last, and their log-likelihood, but for a constant.
+def add_gradients_of_few(covariance, looks, first, last, block, gradients, likelihood):
+    r"""Add the parts of :math:`W` of the examples from first to last, and their log-likelihood, up to a constant.
 
-    In the place of loadings is that of :math:`W` between different attributes, times L. Best where fewer cells than
-    factors were seen of each.
+    The place of the loadings takes the part of :math:`W` between different attributes, times L. Best where examples
+    have fewer cells than there are factors.
     """
     loadings, m = covariance.loadings, looks.targets.shape[1]
     gram, index, lanes = block.gram, block.index, block.index.shape[1]
     for start in range(first, last, lanes):
         n = load(block, looks, covariance.variances.size - m, start, last)
-        _covariances(covariance, block, n)
-        likelihood[0] += to_slopes(block, n)
+        fill_from_parts(covariance, block, n)
+        likelihood[0] += to_gradients(block, n)
         for lane in range(min(lanes, last - start)):
             for a in range(n):
                 own = index[a, lane]
                 if own >= 0:
-                    slopes.variances[own] += gram[a, a, lane]
+                    gradients.variances[own] += gram[a, a, lane]
                     for b in range(min(a, m)):
-                        slopes.with_targets[b, own] += gram[a, b, lane]
+                        gradients.with_targets[b, own] += gram[a, b, lane]
                     for b in range(m, a):
-                        other, slope = index[b, lane], gram[a, b, lane]
+                        other, gradient = index[b, lane], gram[a, b, lane]
                         for k in range(loadings.shape[1]):
-                            slopes.loadings[own, k] += slope * loadings[other, k]
-                            slopes.loadings[other, k] += slope * loadings[own, k]
+                            gradients.loadings[own, k] += gradient * loadings[other, k]
+                            gradients.loadings[other, k] += gradient * loadings[own, k]
 
 
 @part
-def _expect(factors, looks, example, skipped, room):
-    r"""What is expected of the factors of an example, :math:`z = M^{-1} L_S^T \Psi_S^{-1} x_S`, and their covariance.
+def posterior(factors, looks, example, skipped, room):
+    r"""The posterior mean of the factors of an example, :math:`z = M^{-1} L_S^T \Psi_S^{-1} x_S`, and their covariance.
 
     That is the inverse of :math:`M = I + L_S^T \Psi_S^{-1} L_S`. Targets may be skipped. Returns the log-likelihood of
-    what was seen, but for a constant.
+    what was seen, up to a constant.
     """
     m, r, likelihood = looks.targets.shape[1], factors.loadings.shape[1], 0.0
     for k in range(r):
@@ -128,11 +126,11 @@ def _look(factors, looks, example, a):
 
 
 @entry(any_order=True)
-def add_slopes_of_many(factors, looks, first, last, room, slopes):
-    r"""Add whole slopes; more cells than factors were seen, and :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
+def add_gradients_of_many(factors, looks, first, last, room, gradients):
+    r"""Add the gradients of examples with more cells than factors, by :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
     loadings, m, r = factors.loadings, looks.targets.shape[1], factors.loadings.shape[1]
     for example in range(first, last):
-        slopes.likelihood[0] += _expect(factors, looks, example, 0, room)
+        gradients.likelihood[0] += posterior(factors, looks, example, 0, room)
         for a in range(m + looks.starts[example + 1] - looks.starts[example]):
             own, left = _look(factors, looks, example, a)
             precision, known = 1.0 / factors.noise[own], 0.0
@@ -143,8 +141,8 @@ def add_slopes_of_many(factors, looks, first, last, room, slopes):
                 for j in range(r):
                     s += room.inverse[k, j] * loadings[own, j]
                 known += s * loadings[own, k]
-                slopes.loadings[own, k] += precision * (left * room.z[k] - s)
-            slopes.noise[own] += precision * (precision * (left * left + known) - 1.0)
+                gradients.loadings[own, k] += precision * (left * room.z[k] - s)
+            gradients.noise[own] += precision * (precision * (left * left + known) - 1.0)
 
 
 @part
@@ -171,30 +169,3 @@ def _invert(matrix, row):
 def new_room(rank: int) -> Room:
     """Room for one example."""
     return Room(np.empty((rank, rank)), np.empty(rank), np.empty(rank))
-
-
-@entry(any_order=True)
-def target_likelihoods_of_few(covariance, looks, first, last, block, likelihoods):
-    """The log-likelihood of the targets given the cells, for every example from first to last."""
-    m, gram, lanes = looks.targets.shape[1], block.gram, block.index.shape[1]
-    for start in range(first, last, lanes):
-        n = load(block, looks, covariance.variances.size - m, start, last)
-        _covariances(covariance, block, n)
-        for pivot in range(m, n):
-            sweep(block, n, pivot)
-        for lane in range(min(lanes, last - start)):
-            likelihoods[start + lane] = -m * HALF_LOG_TAU
-        for output in range(m):
-            for lane in range(min(lanes, last - start)):
-                variance, off = gram[output, output, lane], gram[n, output, lane]
-                likelihoods[start + lane] -= 0.5 * (off * off / variance + log(variance))
-            sweep(block, n, output)
-
-
-@entry(any_order=True)
-def target_likelihoods_of_many(factors, looks, first, last, room, likelihoods):
-    """The same where more cells than factors were seen: of targets and cells, less that of the cells."""
-    m = looks.targets.shape[1]
-    for example in range(first, last):
-        likelihoods[example] = _expect(factors, looks, example, 0, room) - m * HALF_LOG_TAU
-        likelihoods[example] -= _expect(factors, looks, example, m, room)

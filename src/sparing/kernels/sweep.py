@@ -1,7 +1,7 @@
-"""Examples side by side: what was seen of them, and the sweep that inverts its covariance.
+"""The sweep operator on the covariances of many examples side by side.
 
-Matrices of a few rows do not keep a processor busy; the same entry of several of them does. So examples come in blocks,
-one a lane, and the short ones are filled up with rows of the identity.
+Matrices of a few rows cannot use a processor's vector units; the same entry of several matrices can. So examples come
+in blocks, one per lane, and the short ones are padded with rows of the identity.
 """
 
 from math import log, prod
@@ -12,13 +12,13 @@ import numpy as np
 from sparing.kernels.compiling import part
 
 LANES = 32
-AT_ONCE = 8  # pivots whose product is taken the logarithm of
+AT_ONCE = 8  # pivots per logarithm: that of their product
 LINE = 8  # numbers in a line of the cache
 ROOM = 1 << 15  # numbers: longer examples take fewer lanes, so that a block stays in the cache
 
 
 class Looks(NamedTuple):
-    """What was seen of the examples: standard values of attributes, and targets."""
+    """Standardized values of the attributes seen in each example, and its targets."""
 
     starts: np.ndarray  # (n + 1,)
     attributes: np.ndarray  # (cells,)
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 def own_lines(shape: tuple[int, ...]) -> np.ndarray:
-    """Zeros in cache lines that hold nothing else: no thread waits for another's, no vector for two lines."""
+    """Zeros that share no cache line with anything else, so that threads do not contend for lines."""
     size = prod(shape)
     room = np.zeros(size + 2 * LINE)
     start = -room.ctypes.data // room.itemsize % LINE
@@ -45,7 +45,7 @@ def own_lines(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def new_block(most: int) -> Block:
-    """Room for examples of up to so many targets and cells."""
+    """Scratch space for examples of up to ``most`` targets and cells."""
     lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
     lanes = lanes // LINE * LINE or lanes
     shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,)
@@ -54,7 +54,7 @@ def new_block(most: int) -> Block:
 
 @part
 def load(block, looks, d, first, last):
-    """Load the examples from first to last, up to one a lane; returns how many rows the longest has.
+    """Load the examples from first to last, up to one per lane; returns how many rows the longest has.
 
     What is beyond an example's rows, and lanes beyond the last example, are filled with the identity and zeros.
     """
@@ -79,6 +79,19 @@ def load(block, looks, d, first, last):
                 block.gram[a, b, lane] = 0.0
             block.gram[a, a, lane], block.gram[n, a, lane] = 1.0, 0.0
     return n
+
+
+@part
+def fill_from_table(covariance, block, n):
+    """The covariances of the attributes seen in each example of a block, from the lower half of a table."""
+    gram, index = block.gram, block.index
+    for lane in range(index.shape[1]):
+        for a in range(n):
+            own = index[a, lane]
+            if own >= 0:
+                for b in range(a + 1):
+                    other = index[b, lane]
+                    gram[a, b, lane] = covariance[max(own, other), min(own, other)]
 
 
 @part
@@ -112,10 +125,10 @@ def sweep(block, n, pivot):
 
 
 @part
-def to_slopes(block, n):
+def to_gradients(block, n):
     r"""From covariances :math:`\Sigma` to :math:`a a^T - \Sigma^{-1}`, where :math:`a = \Sigma^{-1} x`.
 
-    Half of that is the slope of the log-likelihood in the covariance. Returns that log-likelihood, but for a constant.
+    Half of that is the gradient of the log-likelihood in the covariance. Returns that log-likelihood, up to a constant.
     """
     gram, variances, likelihood = block.gram, block.variances, 0.0
     variances[:] = 1.0

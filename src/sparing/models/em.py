@@ -1,4 +1,4 @@
-"""Expectation-maximisation on bought cells: what its models share."""
+"""What the models that are fitted by expectation-maximisation (EM) on bought cells have in common."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,36 +9,30 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.kernels.sweep import Block, Looks, new_block
-from sparing.models.pairwise import FRACTIONS, lasso_weights
-from sparing.models.selection import Candidate
-from sparing.models.summary import Described
+from sparing.models.summary import Summary
 
-STOPS = (10, 20, 40)  # rounds after which a model is a candidate
-PRIOR = 4.0  # imagined examples without any common factor, that hold loadings down
 WORTH_THREADS = 10_000  # cells, from which threads pay
 PARTS = 4  # examples are summed in as many parts, whatever the number of cores, on which no result depends
 
 
-class Standard:
+class StandardizedCells:
     """Cells with attributes and targets centred and of unit variance, short examples first, and the way back."""
 
-    def __init__(self, cells: Cells, seen: Described):
+    def __init__(self, cells: Cells, summary: Summary):
         sizes = np.diff(cells.starts)
-        if np.any(np.diff(sizes) < 0):  # those side by side in a block should be of a length
+        if np.any(np.diff(sizes) < 0):  # examples of equal length are processed side by side
             cells = cells.take(np.argsort(sizes, kind="stable"))
-        self.units = np.sqrt(np.maximum(seen.variances, np.finfo(float).tiny))
-        self.target_units = np.sqrt(np.where(seen.target_variances > 0, seen.target_variances, 1.0))
-        values = (cells.values - seen.means[cells.attributes]) / self.units[cells.attributes]
-        targets = (cells.targets - seen.target_means) / self.target_units
-        self.ranges = seen.ranges / self.units
+        self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
+        values = (cells.values - summary.means[cells.attributes]) / self.spreads[cells.attributes]
+        targets = (cells.targets - summary.target_means) / self.target_spreads
         self.looks = Looks(cells.starts, cells.attributes, values, targets)
-        self.counts = np.concatenate([seen.counts, np.full(cells.n_outputs, cells.n_examples)])
+        self.counts = np.concatenate([summary.counts, np.full(cells.n_outputs, cells.n_examples)])
         self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
         self.rows = np.diff(cells.starts) + cells.n_outputs  # cells and targets of each example
 
-    def weights(self, standard: np.ndarray) -> np.ndarray:
-        """Weights for attributes and targets as they are."""
-        return standard / self.units[:, None] * self.target_units
+    def weights(self, standardized: np.ndarray) -> np.ndarray:
+        """Weights in the attributes' and targets' own units."""
+        return standardized / self.spreads[:, None] * self.target_spreads
 
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
         """``task(first, last)`` over parts of the examples, or of some of them, on all cores."""
@@ -51,24 +45,14 @@ class Standard:
             return list(pool.map(lambda part: task(*part), parts))
 
     def up_to(self, rows: float) -> int:
-        """How many examples have no more cells and targets: the first ones."""
+        """How many examples, the first ones, have no more cells and targets than this."""
         return int(np.searchsorted(self.rows, rows, side="right"))
 
     def block(self, last: int) -> Block:
-        """Room for the examples before this one."""
+        """Scratch space for the examples before this one."""
         return new_block(int(self.rows[last - 1]))
 
 
-def lasso_candidates(name: str, data: Standard, covariance: np.ndarray) -> list[Candidate]:
-    """Candidates along the lasso path on a covariance of attributes and targets."""
-    d = data.n_attributes
-    paths = lasso_weights(covariance[:d, :d], covariance[:d, d:])
-    return [
-        Candidate(name, f"lasso {fraction:g} of the largest penalty", data.weights(path))
-        for fraction, path in zip(FRACTIONS, paths, strict=True)
-    ]
-
-
-def after(rounds: Iterator, n: int):
-    """What the n-th round gives."""
-    return next(islice(rounds, n - 1, None))
+def nth_iterate(iterates: Iterator, n: int):
+    """The n-th of a sequence of iterates."""
+    return next(islice(iterates, n - 1, None))

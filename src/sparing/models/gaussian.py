@@ -1,13 +1,122 @@
-"""What every fitted model of cells returns."""
+"""What every model of cells returns: a linear predictor, and a Gaussian description of the attributes."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from sparing.models.summary import Summary
 
-class Fitted(NamedTuple):
-    """A model of the cells: one column of weights an output, and what the learner has to say of it."""
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    r"""Means and covariance :math:`L L^T + \Psi` of some variables: dense, or by a few factors.
+
+    Parameters
+    ----------
+    means : array of shape (d,)
+    loadings : array of shape (d, r)
+        L; with r = 0 the variables are uncorrelated.
+    noise : array of shape (d,)
+        The diagonal of :math:`\Psi`.
+    dense : array of shape (d, d), optional
+        The covariance itself, in place of factors.
+
+    Examples
+    --------
+    >>> Gaussian.of_factors([0.0, 0.0], [[1.0], [2.0]], [0.5, 0.5]).covariance.tolist()
+    [[1.5, 2.0], [2.0, 4.5]]
+    """
+
+    means: np.ndarray
+    loadings: np.ndarray
+    noise: np.ndarray
+    dense: np.ndarray | None = None
+
+    @classmethod
+    def of_factors(cls, means, loadings, noise) -> Self:
+        """By loadings of common factors and the variance that is each variable's own."""
+        return cls(np.asarray(means, float), np.asarray(loadings, float), np.asarray(noise, float))
+
+    @classmethod
+    def of_covariance(cls, means, covariance) -> Self:
+        """By a covariance matrix."""
+        covariance = np.asarray(covariance, float)
+        return cls(np.asarray(means, float), np.zeros((len(covariance), 0)), np.zeros(len(covariance)), covariance)
+
+    @classmethod
+    def uncorrelated(cls, means, variances) -> Self:
+        """Of variables that have nothing to do with each other."""
+        return cls.of_factors(means, np.zeros((len(means), 0)), variances)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The diagonal of the covariance."""
+        if self.dense is not None:
+            return np.diagonal(self.dense).copy()
+        return np.sum(self.loadings**2, axis=1) + self.noise
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance matrix, made where it is given by factors."""
+        if self.dense is not None:
+            return self.dense
+        return self.loadings @ self.loadings.T + np.diag(self.noise)
+
+    def times(self, weights: np.ndarray) -> np.ndarray:
+        """The covariance times some columns, without making a matrix of factors."""
+        if self.dense is not None:
+            return self.dense @ weights
+        return self.loadings @ (self.loadings.T @ weights) + self.noise[:, None] * weights
+
+    def simulate(self, n: int, generator: np.random.Generator) -> np.ndarray:
+        """Rows drawn from this distribution."""
+        if self.dense is not None:
+            root = np.linalg.cholesky(self.dense)
+            return self.means + generator.standard_normal((n, len(root))) @ root.T
+        rows = generator.standard_normal((n, self.loadings.shape[1])) @ self.loadings.T
+        return self.means + rows + generator.standard_normal(rows.shape) * np.sqrt(self.noise)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A linear predictor of the targets, and what is known of the attributes beside it.
+
+    Parameters
+    ----------
+    weights : array of shape (d, n_outputs)
+    intercept : array of shape (n_outputs,)
+    residual_variance : array of shape (n_outputs,)
+        What the weights leave unexplained on whole rows, as the model has it.
+    attributes : Gaussian
+        Means and covariance of the attributes.
+    facts : dict
+        What was chosen, out of what, and why.
+    """
 
     weights: np.ndarray
     intercept: np.ndarray
-    facts: dict[str, Any]
+    residual_variance: np.ndarray
+    attributes: Gaussian
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Candidate(NamedTuple):
+    """Weights under one setting of a model, and the Gaussian that they follow from, which is made on demand."""
+
+    setting: str
+    weights: np.ndarray
+    attributes: Callable[[], Gaussian]
+
+
+def fitted_model(summary: Summary, weights: np.ndarray, source: Candidate, facts: dict[str, Any]) -> FittedModel:
+    r"""A model with these weights, which may be an average, and the Gaussian of the candidate they come from.
+
+    With :math:`c = \Sigma w_0` for the candidate's own weights :math:`w_0`, the residual variance is
+    :math:`\sigma_y^2 - 2 c^T w + w^T \Sigma w`.
+    """
+    attributes = source.attributes()
+    explained = np.sum(weights * attributes.times(2.0 * source.weights - weights), axis=0)
+    residual = np.maximum(summary.target_variances - explained, 0.0)
+    return FittedModel(weights, summary.target_means - summary.means @ weights, residual, attributes, facts)

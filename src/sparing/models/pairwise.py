@@ -1,45 +1,45 @@
-"""Pairwise moments: the covariance of what was seen together, repaired, calibrated by its own noise, and solved."""
+"""Pairwise moments: the covariance of what was seen together, repaired, regularised by its own noise, and solved."""
 
+from functools import cached_property
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.linalg import eigh
 
 from sparing.cells import Cells
-from sparing.models.selection import Candidate
-from sparing.models.summary import Covariances, Described, covariances
+from sparing.models.gaussian import Candidate, Gaussian
+from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
 
-FACTORS = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # ridges to try, in sizes of the most negative eigenvalue
-USUAL = 0.5  # the one to take where none can be tried
-FRACTIONS = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.02)  # lasso penalties, in parts of the one that kills all
-WIDEST_TO_TRY = 3000  # attributes, up to which ridges are chosen by cross-validation
+RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # in sizes of the noise, about the most negative eigenvalue
+USUAL_RIDGE = 0.5  # where none can be chosen
+PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.02)  # of the lasso, relative to the largest useful one
+USUAL_PENALTY = 0.18
 PATH_STEPS = 500
 
 
-class Repaired:
-    r"""A noisy covariance without its negative eigenvalues, in units :math:`\sqrt{D_i}` of the attributes.
+class RepairedCovariance:
+    r"""Pairwise covariances without their negative eigenvalues, in units :math:`\sqrt{D_i}` of the attributes.
 
     The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger. Units
-    decide what a ridge holds down: ``"range"`` divides attributes by the largest distance from their means, ``"raw"``
-    takes them as they are, ``"looks"`` takes :math:`D_i \propto s_i^2 / n_i`. That is what the standard error of the
-    risk asks for: that of :math:`w^T C w` is :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 /
-    n_{ij}}`, and as pairs are seen in proportion to the product of both looks, it is a ridge
-    :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
+    decide what a ridge shrinks: ``"range"`` divides attributes by the largest distance from their means, ``"raw"``
+    takes them as they are, ``"looks"`` takes :math:`D_i \propto s_i^2 / n_i`. The latter follows from the standard
+    error of the risk: that of :math:`w^T C w` is :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as
+    pairs are seen in proportion to the product of both counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
     """
 
-    def __init__(self, moments: Covariances, seen: Described, units: str):
-        scale = seen.variances / np.maximum(seen.counts, 1.0) * max(seen.counts.mean(), 1.0)
-        self.units = {"looks": np.sqrt(scale), "range": seen.ranges, "raw": np.ones(scale.size)}[units]
+    def __init__(self, moments: PairMoments, summary: Summary, units: str):
+        scale = summary.variances / np.maximum(summary.counts, 1.0) * max(summary.counts.mean(), 1.0)
+        self.units = {"looks": np.sqrt(scale), "range": summary.ranges, "raw": np.ones(scale.size)}[units]
         self.values, self.vectors = eigh(moments.attributes / np.outer(self.units, self.units), driver="evd")
-        self.noise = max(-self.values[0], self._noise_of_averages(moments, seen), np.finfo(float).tiny)
+        self.noise = max(-self.values[0], self._noise_of_averages(moments, summary), np.finfo(float).tiny)
         self.targets = self.vectors.T @ (moments.targets / self.units[:, None])
 
-    def _noise_of_averages(self, moments: Covariances, seen: Described) -> float:
+    def _noise_of_averages(self, moments: PairMoments, summary: Summary) -> float:
         r"""The largest :math:`\sqrt{\sum_j s_i^2 s_j^2 / n_{ij}}`: half the norm of independent noise.
 
-        Where few attributes were seen together often, no eigenvalue turns negative though there is noise.
+        Where a few attributes were seen together often, no eigenvalue is negative although there is noise.
         """
-        variances = seen.variances / self.units**2
+        variances = summary.variances / self.units**2
         pairs = np.divide(1.0, moments.counts, out=np.zeros(moments.counts.shape), where=moments.counts > 0)
         return float(np.max(np.sqrt(variances) * np.sqrt(pairs @ variances)))
 
@@ -48,17 +48,52 @@ class Repaired:
         kept = np.maximum(self.values, 0.0) + ridge
         return self.vectors @ (self.targets / kept[:, None]) / self.units[:, None]
 
+    @cached_property
+    def _clipped(self) -> np.ndarray:
+        return (self.vectors * np.maximum(self.values, 0.0)) @ self.vectors.T
+
     def covariance(self, ridge: float) -> np.ndarray:
         """The repaired covariance with its ridge, in these units."""
-        return (self.vectors * (np.maximum(self.values, 0.0) + ridge)) @ self.vectors.T
+        return self._clipped + ridge * np.eye(len(self.units))
+
+    def gaussian(self, means: np.ndarray, ridge: float) -> Gaussian:
+        """The same in the attributes' own units."""
+        return Gaussian.of_covariance(means, self.covariance(ridge) * np.outer(self.units, self.units))
 
 
-def lasso_weights(covariance, with_targets, fractions=FRACTIONS) -> list[np.ndarray]:
-    """Minimisers of w'Cw/2 - c'w + alpha |w|_1 for alpha at these parts of the smallest that leaves no weight."""
+def ridge_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
+    """Ridge regression on the repaired covariance, with several ridges in two units."""
+    moments, candidates = pair_moments(cells, summary), []
+    for units in ("range", "looks"):
+        repaired = RepairedCovariance(moments, summary, units)
+        for ridge in ridges:
+            candidates.append(ridge_candidate(repaired, summary, f"{units} units, ridge {ridge:g} of the noise",
+                                              ridge * repaired.noise))  # fmt: skip
+    return candidates
+
+
+def ridge_candidate(repaired: RepairedCovariance, summary: Summary, setting: str, ridge: float) -> Candidate:
+    """Ridge regression on a repaired covariance."""
+    return Candidate(setting, repaired.ridge(ridge), lambda: repaired.gaussian(summary.means, ridge))
+
+
+def lasso_candidates(cells: Cells, summary: Summary, penalties=PENALTIES) -> list[Candidate]:
+    """The lasso path on the repaired covariance, in units of looks."""
+    moments = pair_moments(cells, summary)
+    repaired = RepairedCovariance(moments, summary, "looks")
+    units, ridge = repaired.units[:, None], USUAL_RIDGE * repaired.noise
+    return [
+        Candidate(setting, path / units, lambda: repaired.gaussian(summary.means, ridge))
+        for setting, path in lasso_path(repaired.covariance(ridge), moments.targets / units, penalties)
+    ]
+
+
+def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str, np.ndarray]]:
+    """Minimisers of w'Cw/2 - c'w + alpha |w|_1, alpha relative to the smallest that leaves no weight; with a name."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lars_path_gram
 
-    weights = [np.zeros_like(with_targets) for _ in fractions]
+    weights = [np.zeros_like(with_targets) for _ in penalties]
     for output in range(with_targets.shape[1]):
         c = with_targets[:, output]
         largest = float(np.abs(c).max(initial=0.0))
@@ -67,43 +102,38 @@ def lasso_weights(covariance, with_targets, fractions=FRACTIONS) -> list[np.ndar
         with catch_warnings():
             simplefilter("ignore", ConvergenceWarning)  # a path that ends early is judged like any other
             alphas, _, path = lars_path_gram(
-                c, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(fractions) * largest
+                c, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(penalties) * largest
             )
-        for column, fraction in zip(weights, fractions, strict=True):  # the path is linear between its corners
-            after = min(int(np.searchsorted(-alphas, -fraction * largest)), alphas.size - 1)
+        for column, penalty in zip(weights, penalties, strict=True):  # the path is linear between its corners
+            after = min(int(np.searchsorted(-alphas, -penalty * largest)), alphas.size - 1)
             before = max(after - 1, 0)
             width = alphas[before] - alphas[after]
-            part = np.clip((alphas[before] - fraction * largest) / width, 0.0, 1.0) if width > 0 else 1.0
+            part = np.clip((alphas[before] - penalty * largest) / width, 0.0, 1.0) if width > 0 else 1.0
             column[:, output] = path[:, before] + part * (path[:, after] - path[:, before])
-    return weights
+    settings = [f"lasso {penalty:g} of the largest penalty" for penalty in penalties]
+    return list(zip(settings, weights, strict=True))
 
 
-def pairwise_family(penalty: str = "ridge", factors=FACTORS):
-    """Candidates from pairwise moments: ridges in both units, or a lasso path on the repaired covariance."""
+def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = None) -> np.ndarray:
+    r"""Standard errors of the weights due to the noise of the moments, with the ridge held fixed.
 
-    def family(cells: Cells, seen: Described) -> list[Candidate]:
-        moments, candidates = covariances(cells, seen), []
-        for units in ("range", "looks"):
-            repaired = Repaired(moments, seen, units)
-            if penalty == "ridge":
-                candidates += [
-                    Candidate(
-                        "pairwise", f"{units} units, ridge {f:g} of the noise", repaired.ridge(f * repaired.noise)
-                    )
-                    for f in factors
-                ]
-            elif units == "looks":
-                scale = repaired.units
-                paths = lasso_weights(repaired.covariance(USUAL * repaired.noise), moments.targets / scale[:, None])
-                candidates += [
-                    Candidate("pairwise", f"lasso {fraction:g} of the largest penalty", path / scale[:, None])
-                    for fraction, path in zip(FRACTIONS, paths, strict=True)
-                ]
-        return candidates
-
-    return family
-
-
-def can_judge(cells: Cells) -> bool:
-    """Whether there are neither too few examples nor too many attributes to fit several times."""
-    return cells.n_attributes <= WIDEST_TO_TRY and cells.n_examples >= 10
+    The error of :math:`c - C w` in coordinate i is that of a mean of :math:`x_i - \bar x_i` times the residual over the
+    :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth moments are
+    products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
+    :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, plus
+    :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares has.
+    """
+    summary = summarize(cells)
+    moments = pair_moments(cells, summary)
+    repaired = RepairedCovariance(moments, summary, "raw")
+    ridge = USUAL_RIDGE * repaired.noise if ridge is None else ridge
+    inverse = (repaired.vectors / (np.maximum(repaired.values, 0.0) + ridge)) @ repaired.vectors.T
+    covariance = repaired.covariance(0.0)
+    explained = np.sum(weights * (2.0 * moments.targets - covariance @ weights), axis=0)
+    residual = np.maximum(summary.target_variances - explained, 0.0)
+    looks = 1.0 / np.maximum(summary.counts, 1)
+    shared = covariance * moments.counts * np.outer(looks, looks)
+    unseen = 1.0 / np.maximum(moments.counts, 1) - looks[:, None]
+    alone = summary.variances[:, None] * (unseen @ (weights**2 * summary.variances[:, None]))
+    variances = np.sum(inverse * (shared @ inverse), axis=0)[:, None] * residual + inverse**2 @ alone
+    return np.sqrt(variances)

@@ -1,160 +1,144 @@
-"""Choose between models by cells that they did not learn from."""
+"""Which model to take: the affordable families, one rule, and every threshold with the measurement that set it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.kernels.pairs import predict_products
-from sparing.models.summary import Described, describe
+from sparing.models import families
+from sparing.models.families import Family, Size
+from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
+from sparing.models.risk import completed_losses, unbiased_losses
+from sparing.models.summary import summarize
 
-FOLDS = 4
-NEAR = 0.5  # of the targets' variance
-APART = 2.5  # standard errors that tell two candidates apart: among dozens some differ by two of them for nothing
-MANY = 100_000  # cells, above which one fold of three says enough
+# Thresholds ----------------------------------------------------------------------------------------------------------
 
-
-class Candidate(NamedTuple):
-    """A model of centred attributes and targets: one column of weights an output."""
-
-    family: str
-    setting: str
-    weights: np.ndarray
-    biased: bool = False  # where attributes go together, it stays wrong however much is bought
-    share: float = 1.0  # of its family, in a mean of several
+FOLDS = 4  # of cross-validation
+FEWEST = 10  # examples that can be judged
+STANDARD_ERRORS = 1.0  # candidates within so many, by paired differences, of the best are averaged with it
+AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
+LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
+JUDGED = 1e9  # cubes of cells per example; held-out examples beyond as many are left out
 
 
-Family = Callable[[Cells, Described], list[Candidate]]  # the same settings in the same order, whatever the cells
+def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
+    """The families that compete for these cells: all whose cost is affordable, and the mean target."""
+    competing = [families.factor(penalty), families.pairwise_moments(penalty), families.full_covariance(penalty),
+                 families.near_factors(penalty)]  # fmt: skip
+    if penalty == "ridge":
+        competing.append(families.mean_imputed())
+    size = Size.of(cells)
+    found = [family for family in competing if family.seconds(size) <= AFFORDABLE]
+    return [*(found or [min(competing, key=lambda family: family.seconds(size))]), families.mean_target()]
 
 
-class Judgement(NamedTuple):
-    """Losses of every candidate on every example, estimated, as parts of the targets' variance."""
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Losses of every candidate on held-out examples, relative to the targets' variance.
 
-    losses: np.ndarray
+    ``completed`` are those on completed rows, by which candidates are chosen, ``unbiased`` those by which the chosen
+    model's risk is reported: both (n_candidates, n_examples).
+    """
 
-    @property
-    def risks(self) -> np.ndarray:
-        """Estimated risks."""
-        return self.losses.mean(axis=1)
-
-    @property
-    def errors(self) -> np.ndarray:
-        """Their standard errors."""
-        return self.losses.std(axis=1) / np.sqrt(self.losses.shape[1])
+    names: list[tuple[str, str]]  # family and setting of each candidate
+    completed: np.ndarray
+    unbiased: np.ndarray
 
     @property
     def best(self) -> int:
-        """The least cautious risk: a model whose risk is uncertain is passed over."""
-        return int(np.argmin(self.cautious))
+        """The candidate of least error."""
+        return int(np.argmin(self.completed.mean(axis=1)))
 
-    @property
-    def cautious(self) -> np.ndarray:
-        """Risks plus two standard errors."""
-        return self.risks + 2.0 * self.errors
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether even the best is judged worse, by more than a standard error, than the mean target: its risk is 1."""
-        return bool(self.risks[self.best] - self.errors[self.best] > 1.0)
-
-    def as_good(self) -> np.ndarray:
-        """Which candidates cannot be told from the best one, by their paired difference and its standard error.
-
-        Of a wild model that may hold because nothing is known of it; so its cautious risk must also be near the best.
-        """
-        difference = self.losses - self.losses[self.best]
+    def chosen(self) -> list[int]:
+        """The best candidate and those within some standard errors of it, by paired differences."""
+        difference = self.completed - self.completed[self.best]
         error = difference.std(axis=1) / np.sqrt(difference.shape[1])
-        near = self.cautious <= self.cautious[self.best] + NEAR
-        return np.flatnonzero(near & (difference.mean(axis=1) <= APART * error))
+        return np.flatnonzero(difference.mean(axis=1) <= STANDARD_ERRORS * error).tolist()
+
+    def risk(self, candidate: int) -> tuple[float, float]:
+        """The unbiased estimate of a candidate's risk on whole rows, and its standard error."""
+        losses = self.unbiased[candidate]
+        return float(losses.mean()), float(losses.std() / np.sqrt(losses.size))
 
 
-def agreeing(candidates: Sequence[Candidate], judgement: Judgement) -> np.ndarray:
-    """Which candidates make the model: those that cannot be told from the best one; biased ones, if that is biased."""
-    chosen = judgement.as_good()
-    if candidates[judgement.best].biased:
-        return chosen
-    return np.array([candidate for candidate in chosen if not candidates[candidate].biased])
+def compare(cells: Cells, competing: Sequence[Family]) -> Comparison:
+    """Cross-validate all candidates of all families on cells in :meth:`~sparing.cells.Cells.in_order`."""
+    once = sum(family.seconds(Size.of(cells)) for family in competing) > LONG
+    fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
+    completed, unbiased, names = [], [], []
+    for held_out in range(1 if once else FOLDS):
+        learnt, judged = cells.take(fold != held_out), _judgeable(cells.take(fold == held_out))
+        summary = summarize(learnt)
+        pairs = [(family.name, c) for family in competing for c in family.candidates(learnt, summary)]
+        names = [(family, c.setting) for family, c in pairs]
+        weights = np.concatenate([c.weights for _, c in pairs], axis=1)
+        losses = completed_losses(judged, summary, _reference(pairs), weights) / np.tile(
+            summary.target_spreads**2, len(pairs)
+        )
+        completed.append(losses.reshape(judged.n_examples, len(pairs), -1).mean(axis=2).T)
+        whole = [unbiased_losses(judged, summary, c.weights) / summary.target_spreads**2 for _, c in pairs]
+        unbiased.append(np.mean(whole, axis=2))
+    return Comparison(names, np.concatenate(completed, axis=1), np.concatenate(unbiased, axis=1))
 
 
-def consensus(candidates: Sequence[Candidate], chosen: np.ndarray) -> np.ndarray:
-    """The mean of the chosen weights by families, each with its share.
-
-    Risk is convex, so that of a mean is at most the mean of risks; and different models err in different ways.
-    """
-    shares = {candidates[c].family: candidates[c].share for c in sorted(chosen)}
-    means = [np.mean([candidates[c].weights for c in chosen if candidates[c].family == f], axis=0) for f in shares]
-    return np.average(means, axis=0, weights=list(shares.values()))
+def _judgeable(cells: Cells) -> Cells:
+    """As many of the examples as can be completed in reasonable time."""
+    cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
+    return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
 
 
-def estimated_losses(cells: Cells, seen: Described, weights: np.ndarray) -> np.ndarray:
-    r"""For each example an estimate of its squared error under whole-row weights, summed over outputs.
-
-    Unbiased, for cells that the weights were not learnt from: :math:`\widehat{\langle w, x\rangle^2} -
-    2 y \widehat{\langle w, x\rangle} + y^2`, each term weighed by the chance that its cells had of being seen. Where
-    the chance is not known, how often an attribute was seen stands for it.
-    """
-    starts, attributes = cells.starts, cells.attributes
-    often = np.bincount(attributes, minlength=cells.n_attributes) / max(cells.n_examples, 1)
-    chances = np.where(np.isnan(cells.probabilities), often[attributes], cells.probabilities.astype(np.float64))
-    distances = cells.values - seen.means[attributes]
-    sizes = np.diff(starts)
-    expected = np.concatenate([[0.0], np.cumsum(chances)])
-    alone = np.diff(expected[starts])  # estimates the sum of squared chances over all attributes
-    pair_share = sizes * (sizes - 1.0) / np.maximum(sizes.astype(float) ** 2 - alone, 1e-9)
-    residuals = cells.targets - seen.target_means
-    losses, estimates = np.zeros(cells.n_examples), np.empty((cells.n_examples, 2))
-    for output in range(cells.n_outputs):
-        column = np.ascontiguousarray(weights[:, output])
-        predict_products(starts, attributes, distances, column, chances, pair_share, estimates)
-        y = residuals[:, output]
-        losses += estimates[:, 1] - 2.0 * y * estimates[:, 0] + y * y
-    return losses
+def _reference(pairs: Sequence[tuple[str, Candidate]]) -> Gaussian:
+    """The model that completes rows: the factor model of highest rank where there is one, else the first candidate."""
+    factors = [c for family, c in pairs if family == "factor"]
+    return (factors[-2 if len(factors) > 1 else 0] if factors else pairs[0][1]).attributes()
 
 
-def judge(cells: Cells, families: Sequence[Family]) -> Judgement:
-    """Cross-validate all candidates of all families. Cells are to come in :meth:`~sparing.cells.Cells.in_order`."""
-    folds, tried = (FOLDS, FOLDS) if len(cells) <= MANY else (3, 1)
-    fold = np.arange(cells.n_examples) % folds
-    losses = []
-    for held_out in range(tried):
-        learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
-        seen = describe(learnt)
-        candidates = [candidate for family in families for candidate in family(learnt, seen)]
-        losses.append([estimated_losses(judged, seen, candidate.weights) for candidate in candidates])
-    all_losses = np.concatenate(losses, axis=1)
-    scale = float(cells.targets.var(axis=0).sum())
-    return Judgement(all_losses / (scale if scale > 0 else 1.0))
+def select(cells: Cells, competing: Sequence[Family]) -> FittedModel:
+    """The average, family by family, of the candidates that cannot be distinguished from the best, fitted to all."""
+    summary = summarize(cells)
+    if cells.n_examples < FEWEST:
+        family = competing[0]
+        candidate = family.candidates(cells, summary)[family.usual]
+        facts = _facts(f"{family.name}: {candidate.setting}", [family.name], "there are too few examples to choose by")
+        return fitted_model(summary, candidate.weights, candidate, facts)
+    comparison = compare(cells, competing)
+    chosen, best = comparison.chosen(), comparison.best
+    wanted = {comparison.names[c][0] for c in chosen}
+    found = {family.name: family.candidates(cells, summary) for family in competing if family.name in wanted}
+    candidates = {(name, c.setting): c for name, group in found.items() for c in group}
+    by_family: dict[str, list[np.ndarray]] = {}
+    for c in chosen:
+        by_family.setdefault(comparison.names[c][0], []).append(candidates[comparison.names[c]].weights)
+    weights = np.mean([np.mean(group, axis=0) for group in by_family.values()], axis=0)
+    return fitted_model(summary, weights, candidates[comparison.names[best]], _explained(comparison, chosen))
 
 
-def judged(candidates: Sequence[Candidate], judgement: Judgement) -> dict[str, Any]:
+def _explained(comparison: Comparison, chosen: list[int]) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
-    chosen = agreeing(candidates, judgement).tolist()
-    facts, best = facts_of(candidates, judgement, judgement.best, chosen), candidates[judgement.best]
-    facts["why"] = (
-        f"of {len(candidates)} candidates {best.family} ({best.setting}) had the least estimated risk plus two "
-        f"standard errors, {facts['risk']:.3g} ± {facts['risk_error']:.2g} of the targets' variance; the mean of the "
-        f"{len(chosen)} that cannot be told from it is taken ({', '.join(facts['families'])})"
+    best, names = comparison.best, comparison.names
+    (family, setting), (risk, error) = names[best], comparison.risk(best)
+    used = sorted({names[c][0] for c in chosen})
+    why = (
+        f"of {len(names)} candidates {family} ({setting}) had the least error on held-out rows completed by a factor "
+        f"model, {comparison.completed[best].mean():.3g} of the targets' variance; the average of the {len(chosen)} "
+        f"within {STANDARD_ERRORS:g} standard error of it is taken ({', '.join(used)})"
     )
+    facts = _facts(f"{family}: {setting}", used, why) | {"risk": risk, "risk_error": error}
+    facts["candidates"] = [
+        {
+            "family": name,
+            "setting": setting,
+            "error": float(comparison.completed[c].mean()),
+            "risk": comparison.risk(c)[0],
+            "risk_error": comparison.risk(c)[1],
+            "used": c in chosen,
+        }
+        for c, (name, setting) in enumerate(names)
+    ]
     return facts
 
 
-def facts_of(candidates: Sequence[Candidate], judgement: Judgement, best: int, chosen: Sequence[int]) -> dict[str, Any]:
-    """The best candidate, its estimated risk, and all of them with theirs."""
-    risks, errors = judgement.risks.tolist(), judgement.errors.tolist()
-    return {
-        "setting": f"{candidates[best].family}: {candidates[best].setting}",
-        "risk": risks[best],
-        "risk_error": errors[best],
-        "families": sorted({candidates[c].family for c in chosen}),
-        "candidates": [
-            {
-                "family": c.family,
-                "setting": c.setting,
-                "risk": risks[at],
-                "risk_error": errors[at],
-                "used": at in chosen,
-            }
-            for at, c in enumerate(candidates)
-        ],
-    }
+def _facts(setting: str, used: list[str], why: str) -> dict[str, Any]:
+    return {"setting": setting, "families": used, "why": why}

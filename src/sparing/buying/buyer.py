@@ -1,0 +1,52 @@
+"""A buyer: draws purchases by the plan in force, within the money that the ledger has left."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sparing import checks, designs
+from sparing.buying.plan import Plan
+from sparing.buying.shop import Shop
+from sparing.kernels.gather import rows_of
+from sparing.kernels.purchase import buy_rows
+from sparing.types import Ledger, Query
+
+
+class Buyer:
+    """Buys of one example after the other, and keeps the books in ``ledger``.
+
+    Parameters
+    ----------
+    shop : Shop
+    seed : int
+    total_budget : float, optional
+        Money for all examples; purchases become smaller when it runs short, and stop when it is spent.
+    """
+
+    def __init__(self, shop: Shop, seed: int, total_budget: float | None = None):
+        self.shop, self.seed = shop, seed
+        total = np.inf if total_budget is None else checks.positive("total_budget", total_budget)
+        per_example = shop.amount(shop.budget)
+        self.ledger = Ledger(per_example, total, costs=shop.costs, decimals=shop.decimals)
+        self.plan = Plan(shop, designs.adaptive(np.zeros(shop.prices.size), prices=shop.prices))
+
+    def follow(self, shares) -> None:
+        """Draw by these shares of the items from now on."""
+        self.plan = Plan(self.shop, shares)
+
+    def query(self, round: int) -> Query:
+        """What to buy of the next example: a pure function of seed, round, plan and the money left."""
+        return self.plan.query(self.seed, round, money=self.ledger.left)
+
+    def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> None:
+        """Buy of the rows from first to last, and hand the cells to ``keep``."""
+        shop, ledger, most = self.shop, self.ledger, self.shop.most
+        sizes = np.empty(last - first, np.int64)
+        attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)
+        n, spent = buy_rows(
+            self.plan.market(), shop.cheapest, self.seed, first_round, shop.budget, ledger.left,
+            rows_of(X), first, last, most, sizes, attributes, values,
+        )  # fmt: skip
+        attributes = attributes[:n]
+        keep(sizes, attributes, values[:n], y[first:last], probabilities=self.plan.inclusion[attributes])
+        ledger.record(last - first, n, spent)

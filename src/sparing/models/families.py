@@ -1,0 +1,149 @@
+"""The families of models that compete: each gives candidates, and says what they cost to fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing.cells import Cells
+from sparing.models import imputed, pairwise
+from sparing.models.covariance import covariance_candidate, covariance_iterates
+from sparing.models.em import StandardizedCells, nth_iterate
+from sparing.models.factor import factor_candidate, factor_iterates
+from sparing.models.factor_gradients import implied_covariance
+from sparing.models.gaussian import Candidate
+from sparing.models.summary import Summary
+
+RANKS = (5, 20)  # of factor models
+STOPS = (10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
+ITERATIONS = 40  # of EM for a full covariance
+TOWARD_IDENTITY = (10.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
+TOWARD_FACTORS = (20.0, 50.0)  # the same, toward a factor model
+
+
+class Size(NamedTuple):
+    """What the cost of a fit depends on."""
+
+    attributes: int
+    cells: int
+    cubes: float  # sum over examples of the cubed number of their cells and targets
+
+    @classmethod
+    def of(cls, cells: Cells) -> "Size":
+        """The size of a fit to these cells."""
+        rows = np.diff(cells.starts).astype(float) + cells.n_outputs
+        return cls(cells.n_attributes, len(cells), float(np.sum(rows**3)))
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models of one kind under several settings.
+
+    Parameters
+    ----------
+    name : str
+    candidates : callable
+        From cells and their summary to candidates: the same settings in the same order, whatever the cells.
+    usual : int
+        The candidate to take where nothing can be judged.
+    seconds : callable
+        From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
+        three as measured by ``benchmarks/keeping_speed.py``.
+    """
+
+    name: str
+    candidates: Callable[[Cells, Summary], list[Candidate]]
+    usual: int
+    seconds: Callable[[Size], float]
+
+
+def mean_target() -> Family:
+    """No weights at all."""
+
+    def candidates(cells, summary):
+        return [imputed.uncorrelated("no weights", summary, np.zeros((cells.n_attributes, cells.n_outputs)))]
+
+    return Family("mean target", candidates, 0, lambda size: 0.0)
+
+
+def mean_imputed() -> Family:
+    """Ridge regression on mean-imputed rows."""
+    return Family("mean-imputed", imputed.imputed_candidates, 3, lambda size: 1e-9 * size.attributes**3)
+
+
+def pairwise_moments(penalty: str) -> Family:
+    """Ridge or lasso on pairwise covariances."""
+    if penalty == "lasso":
+        return Family("pairwise", pairwise.lasso_candidates, 4, lambda size: 2e-9 * size.attributes**3)
+    return Family("pairwise", pairwise.ridge_candidates, 2, lambda size: 2e-9 * size.attributes**3)
+
+
+def full_covariance(penalty: str) -> Family:
+    """A covariance shrunk toward the identity."""
+
+    def candidates(cells, summary):
+        data = StandardizedCells(cells, summary)
+        return _shrunk(data, np.eye(data.counts.size), TOWARD_IDENTITY, penalty)
+
+    return Family("full covariance", candidates, 0, lambda size: len(TOWARD_IDENTITY) * _em_seconds(size))
+
+
+def near_factors(penalty: str) -> Family:
+    """A covariance shrunk toward that of a factor model: what pairs say beyond the factors is added."""
+
+    def candidates(cells, summary):
+        data = StandardizedCells(cells, summary)
+        factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[1])
+        return _shrunk(data, implied_covariance(factors), TOWARD_FACTORS, penalty)
+
+    def seconds(size):
+        return len(TOWARD_FACTORS) * _em_seconds(size) + _factor_seconds(size, STOPS[1])
+
+    return Family("covariance near factors", candidates, 1, seconds)
+
+
+def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
+    """Factor models of several ranks, after several numbers of iterations."""
+
+    def candidates(cells, summary):
+        data, found = StandardizedCells(cells, summary), []
+        for rank in ranks:
+            iterates = zip(range(1, max(stops) + 1), factor_iterates(cells, data, rank), strict=False)
+            for done, factors in iterates:
+                if done in stops and penalty == "ridge":
+                    found.append(factor_candidate(f"rank {rank}, {done} iterations", data, factors))
+            if penalty == "lasso":
+                found += _lasso(data, implied_covariance(factors))
+        return found
+
+    usual = len(ranks) * len(stops) - 2 if penalty == "ridge" and len(stops) > 1 else -1
+    return Family("factor", candidates, usual, lambda size: len(ranks) * _factor_seconds(size, max(stops)))
+
+
+def _em_seconds(size: Size) -> float:
+    return ITERATIONS * (4e-10 * size.attributes**3 + 2e-9 * size.cubes)
+
+
+def _factor_seconds(size: Size, iterations: int) -> float:
+    return iterations * 2e-7 * size.cells
+
+
+def _shrunk(data: StandardizedCells, target: np.ndarray, priors, penalty: str) -> list[Candidate]:
+    """Regressions on covariances shrunk toward a target with several prior sample sizes, or a lasso path on one."""
+    if penalty == "lasso":
+        return _lasso(data, nth_iterate(covariance_iterates(data, target, priors[0]), ITERATIONS))
+    return [
+        covariance_candidate(
+            f"prior sample size {prior:g}", data, nth_iterate(covariance_iterates(data, target, prior), ITERATIONS)
+        )
+        for prior in priors
+    ]
+
+
+def _lasso(data: StandardizedCells, covariance: np.ndarray) -> list[Candidate]:
+    """The lasso path on a joint covariance of standardized cells."""
+    d = data.n_attributes
+    whole = covariance_candidate("", data, covariance)
+    paths = pairwise.lasso_path(covariance[:d, :d], covariance[:d, d:])
+    return [Candidate(setting, data.weights(path), whole.attributes) for setting, path in paths]
