@@ -14,20 +14,13 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What a learner wants to see of one example, and how it will use it.
+    """The attributes of one example that a learner wants to see: distinct, each to be read once.
 
-    ``attributes`` are distinct: read each of them once. A draw may hit an attribute again, so draws point into
-    ``attributes``: the point is estimated from ``attributes[point]`` with ``point_weights`` 1 / (k q_i), the inner
-    product with the weights from ``attributes[inner]`` with ``inner_weights`` w_j / (n p_j), one column per output.
     A query depends on the seed, the round and what was told before, never on the example that it asks about.
     """
 
     round: int
     attributes: np.ndarray
-    point: np.ndarray
-    point_weights: np.ndarray
-    inner: np.ndarray
-    inner_weights: np.ndarray
 
 
 class Learner(Protocol):

@@ -1,53 +1,91 @@
-"""What every learner does alike: check what it is told, and go over a source step by step."""
+"""The loop that all learners share: ask, check what is told, and go over rows or a source."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from sparing import checks
-from sparing.types import Query, Source
+from sparing.sources import ArraySource
+from sparing.types import Ledger, Query, Source
 
 
-class Loop:
-    """Asking and telling, for a learner with ``ask``, ``tell`` and a count of rounds."""
+class Loop(ABC):
+    """Asking and telling. A learner says what it draws, how it learns, and how many rows it may take at once."""
 
     n_attributes: int
     n_outputs: int
     n_rounds: Any
 
-    def begin(self, n_examples: int | None = None) -> None:
-        """Get ready for the first round, if there is anything to do."""
+    @abstractmethod
+    def _asked(self) -> np.ndarray:
+        """The attributes of this round's query, the same until it is told: a pure function of the state."""
 
-    def _checked(self, query: Query, values, y) -> tuple[Query, np.ndarray, np.ndarray]:
-        """The learner's own query, values and targets as arrays; or an error, before anything has changed."""
-        values = np.array(values, dtype=np.float64).reshape(-1)
+    @abstractmethod
+    def tell(self, query: Query, values, y) -> None:
+        """Learn from the values of ``query.attributes``, in that order, and the example's target."""
+
+    @abstractmethod
+    def _chunk(self) -> int:
+        """How many rows may be learned from before the looks change or progress is reported."""
+
+    @abstractmethod
+    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+        """Rounds over rows first..last of a checked matrix, compiled: the same as asking and telling."""
+
+    def begin(self, n_examples: int | None = None) -> None:  # noqa: B027  # most learners have nothing to prepare
+        """Prepare the first round, when it is known how many examples will come."""
+
+    def ask(self) -> Query:
+        """What to look at of the next example. The same query until it is told."""
+        attributes = self._asked().copy()  # the caller may write to the query
+        return Query(self.n_rounds, attributes)
+
+    def _checked(self, query: Query, values, y) -> tuple[np.ndarray, np.ndarray]:
+        """Values and targets as arrays; or an error, before anything has changed."""
         if query.round != self.n_rounds:
             raise ValueError(
                 f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
                 "is told once, in the order asked."
             )
-        query = self._own(query)
-        if values.size != query.attributes.size:
+        if not np.array_equal(query.attributes, own := self._asked()):
             raise ValueError(
-                f"tell() got {values.size} values for the {query.attributes.size} attributes of round {query.round}; "
-                "pass one value per attribute, in the order of query.attributes."
+                f"tell() got a query with attributes that were not asked in round {query.round}; tell a learner its "
+                "own queries."
+            )
+        values = np.array(values, dtype=np.float64).reshape(-1)
+        if values.size != own.size:
+            raise ValueError(
+                f"tell() got {values.size} values for the {own.size} attributes of round {query.round}; pass one value "
+                "per attribute, in the order of query.attributes."
             )
         if np.isinf(values).any():
-            raise ValueError("tell() got an infinite value; pass NaN for a value that could not be had.")
+            raise ValueError("tell() got an infinite value; pass NaN for an unavailable value.")
         y = np.array(y, dtype=np.float64).reshape(-1)
         if y.size != self.n_outputs or not np.isfinite(y).all():
-            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) an example; got {y}.")
-        return query, values, y
+            raise ValueError(f"tell() needs {self.n_outputs} finite target(s) per example; got {y}.")
+        return values, y
 
-    def _own(self, query: Query) -> Query:
-        """The query as this learner asks it, which is as good as new: no array of a stranger reaches the kernels."""
-        own = self.ask()  # type: ignore[attr-defined]
-        for name in vars(own):
-            if not np.array_equal(getattr(own, name), getattr(query, name, np.nan)):
-                raise ValueError(
-                    f"tell() got a query with other {name} than were asked; tell a learner its own queries."
-                )
-        return own
+    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
+        """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
+
+        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
+        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
+        """
+        if ledger is not None or hasattr(X, "read"):
+            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
+        X = checks.matrix(X, self.n_attributes)
+        y = self._targets(y, X.shape[0])
+        self.begin(X.shape[0])
+        row = 0
+        while row < X.shape[0]:
+            last = min(row + self._chunk(), X.shape[0])
+            self._learn_rows(X, y, row, last)
+            if progress is not None:
+                progress(last - row)
+            row = last
+        return self
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
         if source.n_attributes != self.n_attributes:
@@ -59,12 +97,12 @@ class Loop:
         y = self._targets(y, source.n_examples)
         self.begin(source.n_examples)
         for example in range(source.n_examples):
-            query = self.ask()  # type: ignore[attr-defined]
+            query = self.ask()
             if ledger is not None:
                 ledger.book(query.attributes)
-            nothing = query.attributes.size == 0  # the total budget is spent: the source is left in peace
-            values = np.empty(0) if nothing else source.read(example, query.attributes)
-            self.tell(query, values, y[example])  # type: ignore[attr-defined]
+            empty = query.attributes.size == 0  # the total budget is spent: nothing is read any more
+            values = np.empty(0) if empty else source.read(example, query.attributes)
+            self.tell(query, values, y[example])
             if progress is not None:
                 progress(1)
         return self

@@ -1,8 +1,8 @@
 """Learners that keep what they buy: the loop of asking and telling, and the model as a function of the cells."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, ClassVar, Self
 
@@ -12,20 +12,19 @@ from sparing import checks, designs
 from sparing.buying.shop import Buyer, Shop
 from sparing.cells import Cells
 from sparing.learners.ask_tell import Loop
+from sparing.learners.saving import Groups, Saved
 from sparing.linalg.threads import one_blas_thread
 from sparing.models.gaussian import Fitted
 from sparing.models.summary import describe
-from sparing.sources import ArraySource
-from sparing.types import Ledger, Query
+from sparing.types import Query
 
 LOOKS_FIRST = 10  # at an attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
 ONE_THREAD = 2000  # attributes, up to which threads of BLAS make spectra of covariances slower, not faster
-NONE = np.empty(0)
 
 
 @dataclass(kw_only=True, eq=False)
-class BatchLearner(Loop, ABC):
+class BatchLearner(Saved, Loop):
     """Buys a few attributes of each example, keeps them, and learns from all of them at once.
 
     The model is a pure function of the cells bought: the order in which they came, lateness and crashes leave no trace.
@@ -95,40 +94,26 @@ class BatchLearner(Loop, ABC):
 
     # The loop --------------------------------------------------------------------------------------------------------
 
-    def ask(self) -> Query:
-        """What to buy of the next example, the same until it is told; nothing, once the total budget is spent."""
-        return Query(self.n_rounds, self._buyer.ask(self.n_rounds), NONE, NONE, NONE, NONE)
+    def _asked(self) -> np.ndarray:
+        return self._buyer.ask(self.n_rounds)  # empty, once the total budget is spent
 
     def tell(self, query: Query, values, y) -> None:
-        """Keep the values of ``query.attributes``, in that order; NaN is one that could not be had, but is paid for.
+        """Keep the values of ``query.attributes``, in that order; NaN is unavailable, but is paid for.
 
         A refused call changes nothing.
         """
-        query, values, y = self._checked(query, values, y)
+        values, y = self._checked(query, values, y)
         chances = self._buyer.inclusion[query.attributes]
         self.bought.append(query.attributes, values, y, probabilities=chances)
         self._buyer.spent += self._buyer.price(query.attributes)
         self._count(1, query.attributes.size)
 
-    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
-        """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
+    def _chunk(self) -> int:
+        return min(max(1, CHUNK // self._buyer.shop.most), self._next_plan - self.n_rounds)
 
-        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
-        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
-        """
-        if ledger is not None or hasattr(X, "read"):
-            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
-        X = checks.matrix(X, self.n_attributes)
-        y = self._targets(y, X.shape[0])
-        row, chunk = 0, max(1, CHUNK // self._buyer.shop.most)
-        while row < X.shape[0]:
-            last = min(row + chunk, X.shape[0], row + self._next_plan - self.n_rounds)
-            n = self._buyer.buy(X, y, self.n_rounds, row, last, self.bought.extend)
-            self._count(last - row, n)
-            if progress is not None:
-                progress(last - row)
-            row = last
-        return self
+    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+        n = self._buyer.buy(X, y, self.n_rounds, first, last, self.bought.extend)
+        self._count(last - first, n)
 
     def _count(self, rounds: int, cells: int) -> None:
         """Move on, and plan anew where it is time: whenever as many examples again have come."""
@@ -235,7 +220,7 @@ class BatchLearner(Loop, ABC):
     def merge(self, others: Iterable["BatchLearner"]) -> Self:
         """A learner with the cells of this one and of others; the same, whatever the order."""
         everyone: list[BatchLearner] = [self, *others]
-        merged = type(self)(**self._settings())
+        merged = type(self)(**self._settings() | {"groups": self.groups})
         merged.fit_cells(Cells.merge(learner.bought for learner in everyone))
         merged.cells = sum(learner.cells for learner in everyone)
         merged._buyer.spent = sum(learner.spent for learner in everyone)
@@ -243,34 +228,17 @@ class BatchLearner(Loop, ABC):
         return merged
 
     def _settings(self) -> dict[str, Any]:
-        return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
-
-    def state(self) -> dict[str, np.ndarray]:
-        """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
-        saved = {"algorithm": np.asarray(type(self).__name__)}
-        settings = {name: value for name, value in self._settings().items() if value is not None}
+        settings = super()._settings()
         if "groups" in settings:  # labels may be of any kind, and mixed; numbers can be saved
             settings["groups"] = self._buyer.shop.units
-        saved |= {f"setting.{name}": np.asarray(value) for name, value in settings.items()}
-        saved |= {f"cells.{name}": array for name, array in self.bought.state().items()}
-        saved["shares"] = self._buyer.shares.copy()
-        saved["counts"] = np.array([self.n_rounds, self.cells, self._next_plan])
-        saved["spent"] = np.asarray(self.spent)
-        return saved
+        return settings
 
-    @classmethod
-    def from_state(cls, state) -> Self:
-        """The learner that was saved: it goes on as if it had never been interrupted."""
-        name = str(state["algorithm"])
-        if name != cls.__name__:
-            raise ValueError(f"the state is that of {name}; restore it with {name}.from_state().")
+    def _arrays(self) -> Groups:
+        counts = np.array([self.n_rounds, self.cells, self._next_plan])
+        return {"cells": self.bought.state(), "": {"shares": self._buyer.shares, "counts": counts, "spent": self.spent}}
 
-        def group(prefix):
-            return {key.removeprefix(prefix): state[key] for key in state if key.startswith(prefix)}
-
-        learner = cls(**{key: value if value.ndim else value.item() for key, value in group("setting.").items()})
-        learner.bought = Cells.from_state(group("cells."))
-        learner.n_rounds, learner.cells, learner._next_plan = (int(count) for count in state["counts"])
-        learner._buyer.plan(state["shares"])
-        learner._buyer.spent = float(state["spent"])
-        return learner
+    def _restore(self, groups) -> None:
+        self.bought = Cells.from_state(groups["cells"])
+        self.n_rounds, self.cells, self._next_plan = (int(count) for count in groups[""]["counts"])
+        self._buyer.plan(groups[""]["shares"])
+        self._buyer.spent = float(groups[""]["spent"])

@@ -1,40 +1,72 @@
-"""The loop that all online learners share: ask, tell, run, save, restore."""
+"""The loop that all online learners share: ask, tell, run, and the phases of their looks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
-from sparing.kernels.ask import Draws, new_draws, new_room
-from sparing.kernels.gather import rows_of
-from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.kernels.sampling import alias_table
 from sparing.learners.ask_tell import Loop
-from sparing.learners.online_state import Memory
-from sparing.sources import ArraySource
-from sparing.types import Ledger, Query
+from sparing.learners.online_state import Memory, State
+from sparing.learners.slopes import Drawn, Pending, PlugInSlope, SeriesSlope, drawn
+from sparing.types import Query
 
 PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
+PAPER_INNER = {"ridge": kernel.SQUARE, "lasso": kernel.ABSOLUTE, "shrunk": kernel.ABSOLUTE}
 STEPS = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "adagrad": kernel.ADAGRAD}
 CHUNK = 65536  # rows between two chances to report progress or to be interrupted
+
+
+class Looks(NamedTuple):
+    """The design of one phase: what is drawn, how long for, and what the learner's theorem is told of it."""
+
+    probabilities: np.ndarray  # q of the point draws
+    importance: np.ndarray | None = None  # sqrt(E[x_j^2]) for improved inner-product draws
+    until: float = np.inf  # the round with which the next phase begins
+    options: dict[str, Any] = {}  # what the kernels do differently in this phase  # noqa: RUF012
+    theorem: dict[str, Any] = {}  # arguments of the theorem besides d, b, m, B and X  # noqa: RUF012
+    exact: bool = True  # whether the theorem assumes just these looks
+
+
+class StepRule(NamedTuple):
+    """A step size: "theory", "adaptive", "adagrad" or a number, and a factor."""
+
+    size: str | float
+    scale: float = 1.0
+
+    @property
+    def kind(self) -> int:
+        """How kernels use the constant."""
+        return STEPS[self.size] if isinstance(self.size, str) else kernel.FIXED
+
+    def constant(self, penalty: str, radius: float, d: int, theorem: Callable[[], dict[str, Any]]) -> float:
+        """The constant; ``theorem`` gives the arguments of the theorem, which need not be known otherwise."""
+        if not isinstance(self.size, str):
+            return self.scale * float(self.size)
+        if self.size == "theory":
+            return self.scale * theory.step_size(**theorem())
+        if self.size == "adagrad":
+            return self.scale * radius / sqrt(d)
+        return self.scale * (sqrt(log(2 * d) / 5) if penalty == "lasso" else radius)
 
 
 @dataclass(kw_only=True, eq=False)
 class OnlineLearner(Memory, Loop):
     r"""Learns a linear model from a few attributes of each example, one example after the other.
 
-    A learner is one sequence of rounds: do not tell or run it from two threads at once.
+    It has a design of looks, a loss and a step rule; the algorithms differ in these three. A learner is one sequence
+    of rounds: do not tell or run it from two threads at once.
 
     Parameters
     ----------
     n_attributes : int
         d.
     budget : int
-        Attributes to look at of each example, the papers' k + 1: from 2 to d.
+        Attributes to look at per example, the papers' k + 1: from 2 to d.
     radius : float
         B: the weights stay within this 2-norm (ridge) or 1-norm (lasso).
     n_examples : int, optional
@@ -43,23 +75,23 @@ class OnlineLearner(Memory, Loop):
     step_size : {"theory", "adaptive", "adagrad"} or float
         "theory": the constant of the learner's theorem. "adaptive": B over the root of the summed squared gradient
         norms so far (for lasso: of the largest per-attribute sum), which needs no moments and no m. "adagrad": the
-        like for every attribute on its own (Kukliansky & Shamir 2015, Appendix A). A number: that constant.
+        same for each attribute separately (Kukliansky & Shamir 2015, Appendix A). A number: that constant.
     step_scale : float
         Multiplies the step size, whatever it is.
     split : {"paper", "even"}
         How the budget is shared: all but one look for the point, or half of them (their experiments).
     inner : {"paper", "improved", "absolute"}
-        Inner-product draws: :math:`p_j \propto w_j^2` (ridge) or :math:`|w_j|` (lasso); "improved" is
-        :math:`|w_j| \sqrt{E[x_j^2]}` and needs second moments.
+        Inner-product draws: :math:`p_j \propto w_j^2` (ridge) or :math:`|w_j|` (lasso); "absolute" is :math:`|w_j|`;
+        "improved" is :math:`|w_j| \sqrt{E[x_j^2]}` and needs second moments.
     center : bool
         Subtract running means, of the cells bought so far, from attributes and target.
     scale : array of shape (n_attributes,), optional
-        Attributes are learnt from divided by this; ``radius`` bounds the weights of the attributes so scaled, ``coef``
-        speaks of the attributes as they are.
+        Attributes are divided by this before the model sees them. ``radius`` bounds the weights of the scaled
+        attributes; ``coef`` refers to the attributes in their own units.
     norm_bound : float
-        X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which the theorems take for 1.
+        X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which is 1 in the theorems.
     n_outputs : int
-        Targets learnt at once from the same looks.
+        Targets learned at once from the same looks.
     random_state : int
         Every query is a pure function of this seed, its round and what was told before.
     """
@@ -82,180 +114,142 @@ class OnlineLearner(Memory, Loop):
     reads_everything: ClassVar[bool] = False
 
     def __post_init__(self):
-        checks.whole("n_attributes", self.n_attributes)
-        self._check()
-        self._forget()
-        if self.n_examples is not None:
-            checks.whole("n_examples", self.n_examples)
-
-    def _check(self) -> None:
-        """Refuse bad options before anything is asked."""
-        self._check_budget()
+        d = checks.whole("n_attributes", self.n_attributes)
+        self.budget = d if self.reads_everything else checks.attribute_budget(self.budget, d)
         self.radius = checks.positive("radius", self.radius)
         checks.positive("step_scale", self.step_scale)
         checks.positive("norm_bound", self.norm_bound)
         checks.whole("n_outputs", self.n_outputs)
         checks.one_of("split", self.split, ("paper", "even"))
         checks.one_of("inner", self.inner, ("paper", "improved", "absolute"))
-        if isinstance(self.step_size, str):
-            checks.one_of("step_size", self.step_size, STEPS)
-        else:
-            checks.positive("step_size", self.step_size)
+        checks.one_of_or(checks.positive, "step_size", self.step_size, STEPS)
         if self.scale is not None:
-            self.scale = checks.scale(self.scale, self.n_attributes)
+            self.scale = checks.scale(self.scale, d)
         self.random_state = checks.seed(self.random_state)
+        if self.n_examples is not None:
+            checks.whole("n_examples", self.n_examples)
+        self._slope = self._loss()
+        self._pending: tuple[int, Pending] | None = None  # the round and its draws
 
-    def _check_budget(self) -> None:
-        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
+    # What an algorithm is made of -----------------------------------------------------------------------------------
 
-    # What a family or an algorithm decides ------------------------------------------------------------------------
-
-    def _design(self) -> np.ndarray:
-        """Probabilities q of the point draws."""
-        return designs.uniform(self.n_attributes)
-
-    def _importance(self) -> np.ndarray | None:
-        """Root second moments for improved inner-product draws."""
+    def _looks(self) -> Looks:
+        """The design of the present phase; here, every attribute with the same probability."""
         if self.inner == "improved":
             raise ValueError(
                 f"inner='improved' draws by second moments, which {type(self).__name__} does not know; use a learner "
                 "that takes or estimates them, or inner='paper'."
             )
-        return None
+        return Looks(designs.uniform(self.n_attributes))
 
-    def _theory(self) -> dict[str, Any]:
-        """What the learner's theorem is told beside d, b, m, B and X."""
-        return {}
+    def _loss(self) -> PlugInSlope | SeriesSlope:
+        """The loss, as its derivative is estimated; here, the squared loss."""
+        return PlugInSlope()
 
-    # The loop -----------------------------------------------------------------------------------------------------
+    def _steps(self) -> StepRule:
+        return StepRule(self.step_size, self.step_scale)
 
-    def ask(self) -> Query:
-        """What to look at of the next example. The same query until it is told."""
+    def _turn(self) -> None:
+        """Begin the next phase; only two-phased learners have one."""
+
+    # The loop -------------------------------------------------------------------------------------------------------
+
+    def begin(self, n_examples: int | None = None) -> None:
+        """Build the state before the first round, when it is known how many examples will come."""
+        if self._state is not None:
+            return
+        if self.n_examples is None:
+            self.n_examples = n_examples
+        self._design = self._looks()
+        options = self._options()
+        model = kernel.new_model(self.n_attributes, self.n_outputs, options, self._design.importance)
+        seen = kernel.new_seen(self.n_attributes, self.n_outputs, self.scale)
+        self._state = State(model, alias_table(self._design.probabilities), seen, options)
+
+    def _drawn(self) -> Pending:
+        """The draws of this round; they are computed anew for a learner that was restored or has run since."""
         self.begin()
-        draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
-        ask_once(self._model, self._table, self._options, draws)
-        n, _, n_inner = draws.sizes
-        n_point = self._options.n_point
-        return Query(
-            round=self.n_rounds,
-            attributes=draws.attributes[:n],
-            point=draws.place[:n_point],
-            point_weights=draws.point_weights,
-            inner=draws.place[n_point : n_point + n_inner],
-            inner_weights=draws.inner_weights[:n_inner],
-        )
+        if self._pending is None or self._pending[0] != self.n_rounds:
+            self._pending = self.n_rounds, self._slope.ask(self._known())
+        return self._pending[1]
+
+    def _asked(self) -> np.ndarray:
+        return self._drawn().attributes
+
+    @property
+    def drawn(self) -> Drawn:
+        """How the values of the next query will be used: which draws estimate what, and with which weights."""
+        return drawn(self._drawn())
 
     def tell(self, query: Query, values, y) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
 
-        NaN means that a value could not be had: a point draw that needs it is left out, and without a value of the
+        NaN means that a value is unavailable: a point draw that needs it is left out, and without a value of the
         inner product there is no step. A refused call changes nothing.
         """
         self.begin()
-        query, values, y = self._checked(query, values, y)
-        sizes = np.array([query.attributes.size, np.unique(query.point).size, query.inner.size])
-        place = np.concatenate([query.point, query.inner])
-        draws = Draws(query.attributes, place, query.point_weights, query.inner_weights, sizes)
-        self._learn(query, draws, values, y)
-        self._turn()
+        values, y = self._checked(query, values, y)
+        self._slope.tell(self._known(), self._drawn(), values, y)
+        self._turn_if_due()
 
-    def _learn(self, query: Query, draws: Draws, values: np.ndarray, y: np.ndarray) -> None:
-        """Move the state by a round whose values and target were checked."""
-        room = np.empty(values.size), np.empty(y.size)
-        tell_once(self._model, self._seen, self._options, draws, values, y, *room)
+    def _chunk(self) -> int:
+        return int(min(CHUNK, self._design.until - self.n_rounds))
 
-    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
-        """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
+    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+        self._slope.run(self._known(), X, y, first, last)
+        self._turn_if_due()
 
-        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
-        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
-        """
-        if ledger is not None or hasattr(X, "read"):
-            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
-        X = checks.matrix(X, self.n_attributes)
-        y = self._targets(y, X.shape[0])
-        self.begin(X.shape[0])
-        row = 0
-        while row < X.shape[0]:
-            last = min(row + CHUNK, X.shape[0], row + self._rounds_left())
-            self._run_rows(X, y, row, last)
+    def _turn_if_due(self) -> None:
+        if self.n_rounds >= self._design.until:
             self._turn()
-            if progress is not None:
-                progress(last - row)
-            row = last
-        return self
 
-    def _run_rows(self, X, y, first, last) -> None:
-        draws = new_draws(self._options.n_point, self._options.n_inner, self.n_outputs)
-        ahead = new_draws(self._options.n_point, 0, self.n_outputs)._replace(lookup=draws.lookup)
-        parts = (self._model, self._table, self._seen, self._options, draws, *new_room(draws, self.n_outputs))
-        run_rows(*parts, ahead, rows_of(X), y, first, last)
+    def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
+        """Begin with the running moments of cells bought elsewhere, in a pilot for instance.
 
-    # Starting, and turning from one phase to the next ---------------------------------------------------------------
+        ``variances`` are those about the means, whether the learner centers or not.
+        """
+        self.begin()
+        state = self._known()
+        seen = state.seen.attributes
+        seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.VARIANCE] = counts, means, variances
+        state.seen.targets[:] = target_means
+        state.model.counts[kernel.EXAMPLES] = n_examples
 
-    def begin(self, n_examples: int | None = None) -> None:
-        """Build the state before the first round, when all that it depends on is known."""
-        if self._model is not None:
-            return
-        if self.n_examples is None:
-            self.n_examples = n_examples
-        importance = self._importance()
-        self._options = self._first_options()
-        self._table = alias_table(self._design())
-        self._seen = kernel.new_seen(self.n_attributes, self.n_outputs, self.scale)
-        self._model = kernel.new_model(self.n_attributes, self.n_outputs, self._options, importance)
+    def _restore(self, groups) -> None:
+        super()._restore(groups)
+        if self._state is not None:
+            self._design = self._looks()
 
-    def _first_options(self) -> kernel.Options:
-        """The options of the first phase; most learners have no other."""
-        return self._options_for(*self._step())
-
-    def _rounds_left(self) -> int:
-        """Rounds until the present phase ends."""
-        return CHUNK
-
-    def _turn(self) -> None:
-        """Go on to the next phase, if the present one has ended."""
+    # What kernels and theorems are told -----------------------------------------------------------------------------
 
     @property
     def point_looks(self) -> int:
-        """Looks of each example that estimate the point, the papers' k."""
-        return self.budget - 1 if self.split == "paper" else self.budget // 2
+        """Looks per example that estimate the point, the papers' k."""
+        return self._slope.point_looks(self.budget, self.split)
 
-    def _inner_kind(self, inner: str | None = None) -> int:
-        inner = self.inner if inner is None else inner
-        if inner == "improved":
-            return kernel.MOMENT
-        return kernel.SQUARE if inner == "paper" and self.penalty == "ridge" else kernel.ABSOLUTE
-
-    def _options_for(self, step_kind: int, step: float) -> kernel.Options:
+    def _options(self) -> kernel.Options:
+        """What the kernels are told in the present phase."""
+        rule, looks = self._steps(), self._design
+        inner = kernel.ABSOLUTE if self.inner == "absolute" else PAPER_INNER[self.penalty]
+        told = (self.penalty, self.radius, self.n_attributes, self._theorem)
+        step = rule.constant(*told) if looks.options.get("learn", True) else 0.0
         return kernel.Options(
             seed=self.random_state,
             n_point=self.point_looks,
             n_inner=self.budget - self.point_looks,
             everything=False,
             penalty=PENALTY[self.penalty],
-            inner=self._inner_kind(),
-            step_kind=step_kind,
+            inner=inner if looks.importance is None else kernel.MOMENT,
+            step_kind=rule.kind,
             step=step,
             radius=self.radius,
             center=bool(self.center),
             scaled=self.scale is not None,
             track=bool(self.center),
             learn=True,
-            tube=-1.0,
-            accuracy=1.0,
-        )
-
-    def _step(self, **changes) -> tuple[int, float]:
-        """The kind of step and its constant; ``changes`` go to the theorem."""
-        if not isinstance(self.step_size, str):
-            return kernel.FIXED, self.step_scale * float(self.step_size)
-        if self.step_size == "theory":
-            return kernel.FIXED, self.step_scale * theory.step_size(**self._theorem() | changes)
-        if self.step_size == "adagrad":
-            return kernel.ADAGRAD, self.step_scale * self.radius / sqrt(self.n_attributes)
-        lasso = self.penalty == "lasso"
-        return kernel.ADAPTIVE, self.step_scale * (sqrt(log(2 * self.n_attributes) / 5) if lasso else self.radius)
+            tube=float(self._slope.tube),
+            accuracy=float(self._slope.accuracy),
+        )._replace(**looks.options)
 
     def _theorem(self) -> dict[str, Any]:
         """The arguments of the learner's theorem."""
@@ -264,13 +258,8 @@ class OnlineLearner(Memory, Loop):
                 "step_size='theory' depends on how many examples will come; pass n_examples=, or step_size='adaptive'."
             )
         names = ("n_attributes", "n_examples", "radius", "budget", "point_looks", "norm_bound")
-        return {"algorithm": type(self).__name__} | {name: getattr(self, name) for name in names} | self._theory()
-
-    def _has_bound(self) -> bool:
-        """Whether what runs is what the theorem speaks of."""
-        plain = self.inner == "paper" and not self.center and self.n_outputs == 1
-        done = self.n_examples is not None and self.n_rounds >= self.n_examples
-        return plain and done and self.step_size == "theory" and self.step_scale == 1.0
+        settings = {"algorithm": type(self).__name__} | {name: getattr(self, name) for name in names}
+        return settings | self._design.theorem
 
     @property
     def bound(self) -> float | None:
@@ -278,4 +267,9 @@ class OnlineLearner(Memory, Loop):
 
         None before all ``n_examples`` are told, and where anything but the theorem's own step size and draws is used.
         """
-        return theory.risk_bound(**self._theorem()) if self._has_bound() else None
+        plain = self.inner == "paper" and not self.center and self.n_outputs == 1
+        if not plain or self._steps() != ("theory", 1.0) or self._state is None or not self._design.exact:
+            return None
+        theorem = self._theorem()
+        done = self._count(kernel.AVERAGED) >= theorem["n_examples"]
+        return theory.risk_bound(**theorem) if done else None

@@ -1,0 +1,151 @@
+"""How the derivative of a loss is estimated from a few looks: one round asked, told, or compiled over rows."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sparing.kernels import series as kernel
+from sparing.kernels.ask import Draws, new_draws, new_room
+from sparing.kernels.gather import rows_of
+from sparing.kernels.run import ask_once, run_rows, tell_once
+from sparing.learners.losses import AnalyticLoss
+from sparing.learners.online_state import State
+
+_NO_TERMS = kernel.Terms(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+class Pending(NamedTuple):
+    """The draws of a round that was asked and is not told yet."""
+
+    draws: Draws
+    terms: kernel.Terms = _NO_TERMS
+
+    @property
+    def attributes(self) -> np.ndarray:
+        """The distinct attributes that were drawn."""
+        return self.draws.attributes[: self.draws.sizes[0]]
+
+
+class Drawn(NamedTuple):
+    """How a learner will use the values of a query. ``point`` and ``inner`` are places in ``query.attributes``.
+
+    The point is estimated from the values at ``point`` with weights 1 / (k q_i), the inner product with the weights of
+    the model from those at ``inner`` with weights w_j / (n p_j), one column per output.
+
+    A learner that estimates the derivative by its Taylor series draws, for each shift of the loss, an order n and n
+    factors, and multiplies them. A factor averages N draws, in the order of ``inner``, with weights w_j / (N p_j);
+    draws shared by all shifts are listed once. The last three arrays are empty for other learners, and where the
+    weights are zero and the derivative is known.
+    """
+
+    point: np.ndarray
+    point_weights: np.ndarray
+    inner: np.ndarray
+    inner_weights: np.ndarray
+    orders: np.ndarray  # n
+    repeats: np.ndarray  # N; 0 where a_n is zero, so that no look is needed
+    term_weights: np.ndarray  # a_n / Pr[n], over the number of shifts
+
+
+def drawn(pending: Pending) -> Drawn:
+    """The draws as a user may see them, copied."""
+    draws = pending.draws
+    k, n = draws.point_weights.size, int(draws.sizes[2])
+    arrays = (draws.place[:k], draws.point_weights, draws.place[k : k + n], draws.inner_weights[:n], *pending.terms)
+    return Drawn(*(array.copy() for array in arrays))
+
+
+@dataclass(frozen=True)
+class PlugInSlope:
+    """The derivative at the estimated inner product: unbiased for the squared loss, biased for the smooth tube loss."""
+
+    tube: float = -1.0  # half-width of the tube; the squared loss has a negative one
+    accuracy: float = 1.0
+
+    def point_looks(self, budget: int, split: str) -> int:
+        """Looks per example that estimate the point: all but one, or half of them."""
+        return budget - 1 if split == "paper" else budget // 2
+
+    def inner_looks(self, budget: int, split: str) -> float:
+        """Looks per example that estimate the inner product."""
+        return float(budget - self.point_looks(budget, split))
+
+    def ask(self, state: State) -> Pending:
+        """Draw the looks of the next round."""
+        options, n_outputs = state.options, state.model.rows.shape[1]
+        draws = new_draws(options.n_point, options.n_inner, n_outputs)
+        ask_once(state.model, state.table, options, draws)
+        return Pending(draws)
+
+    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray) -> None:
+        """Move the state by a round whose values and target were checked."""
+        room = np.empty(values.size), np.empty(y.size)
+        tell_once(state.model, state.seen, state.options, pending.draws, values, y, *room)
+
+    def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
+        """Rounds over rows first..last of a matrix, compiled."""
+        model, table, seen, options = state
+        draws = new_draws(options.n_point, options.n_inner, y.shape[1])
+        ahead = new_draws(options.n_point, 0, y.shape[1])._replace(lookup=draws.lookup)
+        room = new_room(draws, y.shape[1])
+        run_rows(model, table, seen, options, draws, *room, ahead, rows_of(X), y, first, last)
+
+
+@dataclass(frozen=True)
+class SeriesSlope:
+    """The derivative by its Taylor series, unbiased, from a random number of looks (Hazan & Koren 2012, Procedure 3).
+
+    Where the weights are zero the derivative is known without a look. Only Python can evaluate it there, so that
+    the compiled loop stops before such a round.
+    """
+
+    loss: AnalyticLoss
+    series: kernel.Series
+    n_point: int  # looks that the expected length of the series leaves to the point
+
+    tube, accuracy = -1.0, 1.0  # kernels see no tube: the series holds the loss
+
+    def point_looks(self, budget: int, split: str) -> int:
+        """Looks per example that estimate the point, whatever the split."""
+        return self.n_point
+
+    def inner_looks(self, budget: int, split: str) -> float:
+        """Expected looks per example of the series."""
+        return kernel.expected_looks(self.series)
+
+    def _room(self, state: State) -> Pending:
+        """Arrays for the looks of the costliest round."""
+        most = int(kernel.looks_needed(self.series).max())
+        draws = new_draws(state.options.n_point, most, state.model.rows.shape[1])
+        return Pending(draws, kernel.new_terms(self.series))
+
+    def ask(self, state: State) -> Pending:
+        """Draw the looks of the next round."""
+        room = self._room(state)
+        by_series = kernel.ask_series(state.model, state.table, state.options, self.series, *room)
+        return room if by_series else Pending(room.draws)
+
+    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray) -> None:
+        """Move the state by a round whose values and target were checked."""
+        told: tuple[Any, ...] = (state.model, state.seen, state.options)
+        point = np.empty(values.size)
+        if pending.terms.orders.size:
+            kernel.tell_series(*told, self.series, *pending, values, y, point, np.empty(y.size))
+            return
+        target = y - state.seen.targets if state.options.center else y
+        phi = np.asarray(self.loss.slope(np.zeros(y.size), target))
+        kernel.tell_slope(*told, pending.draws, values, y, point, phi, bool(np.isfinite(phi).all()))
+
+    def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
+        """Rounds over rows first..last of a matrix, compiled but for those at zero weights."""
+        draws, terms = self._room(state)
+        room = new_room(draws, y.shape[1])
+        while first < last:
+            first = kernel.run_series(*state, self.series, draws, terms, *room, rows_of(X), y, first, last)
+            if first < last:
+                pending = self.ask(state)
+                row = X[[first]].toarray()[0] if sparse.issparse(X) else X[first]
+                self.tell(state, pending, np.asarray(row[pending.attributes], np.float64), y[first])
+                first += 1
