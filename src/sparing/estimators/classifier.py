@@ -1,16 +1,17 @@
 """Classification from a few attributes of each example."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from sparing.estimators.budget import BudgetRidge
-from sparing.estimators.budget_base import BudgetEstimator
+from sparing.estimators.budget_base import BudgetEstimator, documented
 
 
 def _signs(y, classes) -> np.ndarray:
-    """-1 and +1: one column for two classes, else one a class."""
+    """-1 and +1: one column for two classes, else one per class."""
     if len(classes) < 2:
         raise ValueError(f"y holds only one class, {classes.tolist()}; a classifier needs at least two classes.")
     unknown = np.setdiff1d(y, classes)
@@ -23,11 +24,23 @@ def _signs(y, classes) -> np.ndarray:
     return np.where(y[:, None] == columns, 1.0, -1.0)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class BudgetClassifier(ClassifierMixin, BudgetEstimator):
-    """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector a class.
+    """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector per class.
 
     All classes learn from the same looks, so the budget is the same for two classes or twenty (two classes need one
-    weight vector). Parameters and attributes are those of :class:`BudgetRidge`; ``classes_`` holds the labels.
+    weight vector).
+
+    Parameters
+    ----------
+    {options}
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    {results}
 
     Examples
     --------
@@ -38,8 +51,6 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):
     >>> model.score(X[1200:], y[1200:]) > 0.6
     True
     """
-
-    __init__ = BudgetRidge.__init__
 
     def fit(self, X, y):
         """Learn from all rows of X, looking at ``budget`` attributes of each."""
@@ -63,11 +74,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):
         self.classes_ = known
         return self
 
-    def _model_shape(self, coef, intercept):
-        return coef, intercept
-
     def decision_function(self, X):
-        """Signed scores: one for two classes (above zero is the second), else one a class."""
+        """Signed scores: one for two classes (above zero is the second), else one per class."""
         scores = self._predict(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -1,34 +1,51 @@
 """From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
 from sparing import checks, designs
-from sparing.estimators.pilot import Pilot, pilot_size
-from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR
+from sparing.buying.buyer import Buyer
+from sparing.buying.shop import Shop
+from sparing.cells import Cells
+from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR, TwoPhasedDDAELR, TwoPhasedDDAERR
 from sparing.learners.online import OnlineLearner
+from sparing.models.summary import Summary, summarize
 
-FLOOR = 0.05  # part of the draws that stays uniform where second moments are estimates
+PILOT_STREAM = 0x5EED  # the pilot's draws must not repeat those of the learner that follows with the same seed
+PILOT_LOOKS = 10  # per attribute, before its scale is believed
+FLOOR = 0.05  # share of the draws that stays uniform where second moments are estimates
 
 
 def _is_auto(option) -> bool:
     return isinstance(option, str) and option == "auto"
 
 
+def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
+    """A tenth of the examples, as in Kukliansky & Shamir 2015, or ten looks per attribute, up to a quarter of them.
+
+    Where the number of examples is unknown, just those ten looks.
+    """
+    enough = ceil(PILOT_LOOKS * n_attributes / budget)
+    if n_examples is None:
+        return enough
+    return max(ceil(n_examples / 10), min(enough, n_examples // 4), 1)
+
+
 @dataclass
 class OnlineFit:
     """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
 
-    The state after some rows does not depend on how they were cut into chunks.
+    The pilot buys by a uniform plan and keeps its cells; their summary gives scales, radius and second moments. The
+    state after some rows does not depend on how they were cut into chunks.
     """
 
     penalty: str
     n_attributes: int
     n_outputs: int
-    budget: int
+    budget: Any
     design: str
     radius: str | float
     alpha: str | float
@@ -36,25 +53,42 @@ class OnlineFit:
     second_moments: np.ndarray | None
     scale: Any
     center: bool
-    n_pilot: int | None
+    pilot: int | None
     n_examples: int | None
     seed: int
+    why: str
+    costs: Any = None
     tube: float | None = None
     accuracy: float = 0.5
-    costs: Any = None
-    why: str = "it was asked for"
 
     def __post_init__(self):
-        self._price()
+        d = self.n_attributes
+        if self.costs is not None and not self.center:
+            raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
+        self.buyer = Buyer(Shop(d, self.budget, costs=self.costs), self.seed ^ PILOT_STREAM)
+        self.looks = int(self.budget) if self.costs is None else self._affordable(designs.uniform(d))
+        self.looks = checks.attribute_budget(self.looks, d)
         if self.design == "auto":
             self.design = "two-phase" if self.second_moments is None else "moments"
         if self.design == "moments" and self.second_moments is None:
             raise ValueError("design='moments' needs second_moments=: one E[x_i^2] per attribute, in column order.")
         if self.second_moments is not None:
-            self.second_moments = checks.second_moments(self.second_moments, self.n_attributes)
+            self.second_moments = checks.second_moments(self.second_moments, d)
+        self._check_scales()
+        self.learner: OnlineLearner | None = None
+        self.bought = Cells(d, n_outputs=self.n_outputs)
+        self.pilot_rows = self._pilot_rows()
+        self._make(self._options(1.0, None), None if self.design == "uniform" else np.ones(d)).begin()  # bad options
+        if not self.pilot_rows:
+            self._begin()
+
+    def _check_scales(self) -> None:
         for name in ("radius", "alpha"):
             if not _is_auto(getattr(self, name)):
                 checks.positive(name, getattr(self, name))
+        for name in ("pilot", "n_examples"):
+            if getattr(self, name) is not None:
+                checks.whole(name, getattr(self, name))
         if isinstance(self.scale, str):
             checks.one_of("scale", self.scale, ("auto",))
         elif self.scale is not None:
@@ -64,77 +98,98 @@ class OnlineFit:
                 "step_size='theory' depends on how large attributes can be; pass scale='auto', or their largest "
                 "distances from the mean as scale=."
             )
-        for name, value in (("pilot", self.n_pilot), ("n_examples", self.n_examples)):
-            if value is not None:
-                checks.whole(name, value)
-        self.learner: OnlineLearner | None = None
-        self.pilot = Pilot(self._pilot_rows(), self.n_attributes, self.n_outputs, self.budget, self.seed)
-        moments = None if self.design == "uniform" else np.ones(self.n_attributes)
-        self._make(self._options(1.0, None), moments).begin()  # to refuse bad options before the pilot reads
-        if self.pilot.complete:
-            self._begin()
-
-    def _price(self) -> None:
-        """Turn money into a number of looks: what it buys, in expectation, of attributes drawn alike."""
-        if self.costs is not None:
-            self.costs = checks.costs(self.costs, self.n_attributes)
-            if not self.center:
-                raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
-            self.money = checks.positive("budget", self.budget)
-            self.budget = self._affordable(designs.uniform(self.n_attributes))
-        self.budget = checks.attribute_budget(self.budget, self.n_attributes)
 
     def _affordable(self, shares) -> int:
         """Looks that the money pays for in expectation, if they follow these shares."""
-        looks = int(self.money / float(shares @ self.costs))
+        price = float(shares @ self.costs)
+        looks = int(self.budget / price)
         if looks < 2:
             raise ValueError(
-                f"budget is {self.money:g} an example, and attributes cost {float(shares @ self.costs):g} on average: "
-                "an online learner needs two looks. Raise the budget."
+                f"budget is {self.budget:g} per example, and attributes cost {price:g} on average: an online learner "
+                "needs two looks. Raise the budget."
             )
         return min(looks, self.n_attributes)
 
     def _pilot_rows(self) -> int:
         if not (_is_auto(self.radius) or _is_auto(self.scale) or self.design == "two-phase"):
             return 0
-        if self.n_pilot is not None:
-            return self.n_pilot
-        return max(1, pilot_size(self.n_attributes, self.budget, self.n_examples))
+        return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
-    def learn(self, X, y) -> None:
+    def run(self, X, y) -> None:
         """Go on with more rows; y has one column per output."""
-        looked_at = 0
+        done = 0
         if self.learner is None:
-            looked_at = self.pilot.look(X, y)
-            if self.pilot.complete:
+            seen = self.buyer.ledger.examples
+            done = min(X.shape[0], self.pilot_rows - seen)
+            self.buyer.buy(X, y, seen, 0, done, self.bought.extend)
+            if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
-        if self.learner is not None and looked_at < X.shape[0]:
-            self.learner.run(X[looked_at:], y[looked_at:])
+        if self.learner is not None and done < X.shape[0]:
+            self.learner.run(X[done:], y[done:])
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
-        self.pilot.describe(self.center)
-        scale = self.pilot.scale if _is_auto(self.scale) else self.scale
+        scale, estimates, summary = self.scale, np.ones(self.n_attributes), None
+        if self.bought.n_examples:
+            summary = summarize(self.bought)
+            distances = self.bought.values - self.center * summary.means[self.bought.attributes]
+            scale = self._pilot_scale(summary, distances) if _is_auto(scale) else scale
+            estimates = self._estimates(summary, distances, scale)
         divide_by = np.ones(self.n_attributes) if scale is None else scale
-        estimates = self.pilot.second_moments(divide_by)
-        radius = self._auto_radius(estimates) if _is_auto(self.radius) else float(self.radius)
-        moments = self._known_moments(divide_by, estimates)
+        radius = self._auto_radius(estimates, summary) if _is_auto(self.radius) else float(self.radius)
+        moments = None
+        if self.design != "uniform":
+            moments = estimates if self.second_moments is None else self.second_moments / divide_by**2
         if self.costs is not None and moments is not None:
-            shares = designs.priced(moments, self.costs, self.penalty)
+            self.looks = self._affordable(designs.priced(moments, self.costs, self.penalty))
             moments = moments if self.penalty == "lasso" else moments / self.costs
-            self.budget = self._affordable(shares)
         self.learner = self._make(self._options(radius, scale), moments)
         self.learner.begin()
-        pilot = self.pilot
-        if pilot.n_seen:
-            self.learner.recall(pilot.counts, pilot.means, pilot.squares, pilot.target_means, pilot.n_seen)
+        if summary is not None:
+            known = (summary.counts, summary.means, self._squares(summary.means), summary.target_means)
+            self.learner.recall(*known, self.bought.n_examples)
+
+    def _squares(self, centers) -> np.ndarray:
+        """Mean squared distances of the pilot's values from ``centers``."""
+        attributes = self.bought.attributes
+        sums = np.bincount(attributes, (self.bought.values - centers[attributes]) ** 2, self.n_attributes)
+        return sums / np.maximum(np.bincount(attributes, minlength=self.n_attributes), 1)
+
+    def _pilot_scale(self, summary: Summary, distances) -> np.ndarray:
+        """The largest distances seen, at least the typical one where looks were few."""
+        largest = np.zeros(self.n_attributes)
+        np.maximum.at(largest, self.bought.attributes, np.abs(distances))
+        typical = float(np.median(largest[largest > 0])) if largest.any() else 1.0
+        unsure = 1.0 - np.minimum(summary.counts / PILOT_LOOKS, 1.0)
+        return np.maximum(np.where(largest > 0, largest, typical), unsure * typical)
+
+    def _estimates(self, summary: Summary, distances, scale) -> np.ndarray:
+        """Second moments of attributes as they are learnt from, estimated by the pilot."""
+        squares = self._squares(self.center * summary.means)
+        return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
+
+    def _auto_radius(self, moments, summary: Summary) -> float:
+        r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
+
+        :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
+        a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
+        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
+        """
+        variance, lasso = float(summary.target_variances.sum()), self.penalty == "lasso"
+        if not self.center:
+            variance += float(np.sum(summary.target_means**2))
+        if variance == 0.0:
+            return 1.0  # a constant target: zero weights fit it, whatever the radius
+        if not _is_auto(self.alpha):
+            return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
+        return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
 
     def _options(self, radius: float, scale) -> dict[str, Any]:
         """What every learner is told."""
         return {
-            "budget": self.budget,
+            "budget": self.looks,
             "radius": radius,
-            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot.n_rows),
+            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot_rows),
             "step_size": "adaptive" if self.step_size == "auto" else self.step_size,
             "split": "paper" if self.step_size == "theory" else "even",
             "center": self.center,
@@ -144,66 +199,61 @@ class OnlineFit:
             "random_state": self.seed,
         }
 
-    def _auto_radius(self, moments) -> float:
-        r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
-
-        :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
-        a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
-        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
-        """
-        variance, lasso = self.pilot.target_variance, self.penalty == "lasso"
-        if variance == 0.0:
-            return 1.0  # a constant target: zero weights fit it, whatever the radius
-        if not _is_auto(self.alpha):
-            return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
-        return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
-
-    def _known_moments(self, divide_by, estimates) -> np.ndarray | None:
-        if self.design == "uniform":
-            return None
-        return estimates if self.second_moments is None else self.second_moments / divide_by**2
-
     def _make(self, options, moments) -> OnlineLearner:
+        """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
+        d, ridge = self.n_attributes, self.penalty == "ridge"
         if self.tube is None and moments is None:
-            return (AERR if self.penalty == "ridge" else AELR)(self.n_attributes, **options)
-        options["second_moments"] = np.ones(self.n_attributes) if moments is None else moments
-        options["floor"] = FLOOR if self.design == "two-phase" else 0.0
+            return (AERR if ridge else AELR)(d, **options)
         options["inner"] = "paper" if self.step_size == "theory" else "improved"
+        options["floor"] = FLOOR if self.design == "two-phase" else 0.0
+        if self.tube is None and self.design == "two-phase" and self.costs is None:
+            if options["n_examples"] is not None:
+                options["n_examples"] += self.pilot_rows
+            return (TwoPhasedDDAERR if ridge else TwoPhasedDDAELR)(d, pilot=self.pilot_rows, **options)
+        options["second_moments"] = np.ones(d) if moments is None else moments
         if self.tube is not None:
-            return PlugInSVR(self.n_attributes, tube=self.tube, accuracy=self.accuracy, **options)
-        return (DDAERR if self.penalty == "ridge" else DDAELR)(self.n_attributes, **options)
+            return PlugInSVR(d, tube=self.tube, accuracy=self.accuracy, **options)
+        return (DDAERR if ridge else DDAELR)(d, **options)
 
     @property
     def n_rounds(self) -> int:
         """Examples looked at, the pilot's included."""
-        return self.pilot.n_seen + (self.learner.n_rounds if self.learner else 0)
+        return self.bought.n_examples + (self.learner.n_rounds if self.learner else 0)
 
     @property
     def cells(self) -> int:
         """Distinct values read, the pilot's included."""
-        return self.pilot.cells + (self.learner.cells if self.learner else 0)
+        return self.buyer.ledger.cells + (self.learner.cells if self.learner else 0)
 
     @property
     def draws(self) -> int:
         """Draws made, the pilot's included."""
-        return self.pilot.cells + (self.learner.draws if self.learner else 0)
+        return self.buyer.ledger.cells + (self.learner.draws if self.learner else 0)
 
     @property
     def spent(self) -> float:
-        """What the values read cost, at one a value where there are no prices."""
+        """What the values read cost, at one each where there are no prices."""
         if self.costs is None:
             return float(self.cells)
-        looks = self.pilot.sums(np.ones_like(self.pilot.values[: self.pilot.n_seen]))
-        return float(self.costs @ (looks if self.learner is None else self.learner.looks))
+        if self.learner is None:
+            return self.buyer.ledger.spent
+        return float(self.costs @ self.learner.looks)  # the pilot's were recalled
 
     @property
-    def report(self) -> dict[str, Any]:
+    def coef(self) -> np.ndarray:
+        """Weights; zero during the pilot."""
+        shape = (self.n_attributes,) if self.n_outputs == 1 else (self.n_outputs, self.n_attributes)
+        return np.zeros(shape) if self.learner is None else self.learner.coef
+
+    @property
+    def intercept(self):
+        """The intercept; during the pilot, the mean target."""
+        if self.learner is not None:
+            return self.learner.intercept
+        return self.bought.targets.mean(axis=0) if self.center and self.bought.n_examples else np.zeros(self.n_outputs)
+
+    @property
+    def facts(self) -> dict[str, Any]:
         """What learns, and why."""
         name = "a pilot, so far" if self.learner is None else type(self.learner).__name__
         return {"setting": name, "families": ["online"], "why": f"{name}: an online learner, for {self.why}"}
-
-    def model(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (n_outputs, d) and intercepts (n_outputs,); during the pilot, the mean target."""
-        if self.learner is not None:
-            return np.atleast_2d(self.learner.coef), np.atleast_1d(self.learner.intercept)
-        return np.zeros((self.n_outputs, self.n_attributes)), self.center * self.pilot.target_means

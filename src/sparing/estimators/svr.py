@@ -1,19 +1,25 @@
 """Support-vector regression from a few attributes of each example."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVR
 
 from sparing import checks
 from sparing.estimators.budget import BudgetRidge
+from sparing.estimators.budget_base import documented
 
 
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetSVR(BudgetRidge):
     r"""Linear regression with the tube loss :math:`\max(|w \cdot x - y| - \delta, 0)`, :math:`\|w\|_2 \le B`.
 
     Large errors count by their size, not its square, so outliers in the targets do less harm than to
     :class:`BudgetRidge`. The loss is smoothed as in AESVR (Hazan & Koren 2012), and its slope taken at the estimated
     inner product; the paper's unbiased estimate is :class:`sparing.learners.AESVR`, which its variance leaves useful
-    only at small radius. Other parameters and attributes are those of :class:`BudgetRidge`.
+    only at small radius.
 
     Parameters
     ----------
@@ -21,6 +27,11 @@ class BudgetSVR(BudgetRidge):
         :math:`\delta`: errors below this are free.
     accuracy : float
         :math:`\epsilon`: how far the smooth loss may lie above the true one (by at most 0.57 times this).
+    {options}
+
+    Attributes
+    ----------
+    {results}
 
     Examples
     --------
@@ -31,51 +42,10 @@ class BudgetSVR(BudgetRidge):
     True
     """
 
-    def __init__(
-        self,
-        budget,
-        *,
-        tube=0.1,
-        accuracy=0.5,
-        learner="auto",
-        design="auto",
-        costs=None,
-        radius="auto",
-        step_size="auto",
-        second_moments=None,
-        fit_intercept=True,
-        alpha="auto",
-        n_jobs=None,
-        random_state=None,
-        scale="auto",
-        pilot=None,
-        n_examples=None,
-        groups=None,
-        total_budget=None,
-    ):
-        super().__init__(
-            budget,
-            learner=learner,
-            design=design,
-            costs=costs,
-            radius=radius,
-            step_size=step_size,
-            second_moments=second_moments,
-            fit_intercept=fit_intercept,
-            alpha=alpha,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            scale=scale,
-            pilot=pilot,
-            n_examples=n_examples,
-            groups=groups,
-            total_budget=total_budget,
-        )
-        self.tube = tube
-        self.accuracy = accuracy
+    tube: float = 0.1
+    accuracy: float = 0.5
 
-    def _online_by_default(self) -> bool:
-        return True  # the batch learners minimise squared error
+    _online_reason: ClassVar[str] = "the tube loss is learnt online"
 
     def _loss(self):
         return {"tube": checks.positive("tube", self.tube, zero=True), "accuracy": self.accuracy}

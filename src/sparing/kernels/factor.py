@@ -127,7 +127,7 @@ def _look(factors, looks, example, a):
 
 @entry(any_order=True)
 def add_gradients_of_many(factors, looks, first, last, room, gradients):
-    r"""Add the gradients of examples with more cells than factors, by :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
+    r"""Add the gradients of long examples, by :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
     loadings, m, r = factors.loadings, looks.targets.shape[1], factors.loadings.shape[1]
     for example in range(first, last):
         gradients.likelihood[0] += posterior(factors, looks, example, 0, room)

@@ -8,16 +8,15 @@ from scipy.linalg import eigh
 from sparing.cells import Cells
 from sparing.kernels import factor as kernel
 from sparing.models.em import StandardizedCells
-from sparing.models.factor_gradients import FEW, covariance_parts, factor_gradients
+from sparing.models.factor_gradients import factor_gradients
 from sparing.models.gaussian import Candidate, Gaussian
-from sparing.models.summary import Summary, pair_moments, summarize
+from sparing.models.summary import pair_moments
 
 PRIOR = 4.0  # prior sample size by which loadings are shrunk toward zero
 LEAST_NOISE = 1e-3  # of an attribute's variance
 DECREASE = 0.01  # of the log-likelihood per example, that an iteration may have
 MOST_CAUTION = 1e6
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise correlations
-PATIENCE = 5  # iterations without a better held-out likelihood, after which the search for their number ends
 
 
 def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.Factors:
@@ -109,33 +108,3 @@ def factor_candidate(setting: str, data: StandardizedCells, factors: kernel.Fact
         weights,
         lambda: Gaussian.of_factors(data.summary.means, loadings * spreads[:, None], noise * spreads**2),
     )
-
-
-def held_out_likelihood(cells: Cells, summary: Summary, factors: kernel.Factors) -> float:
-    """Mean log-likelihood of the targets of these examples, given their cells."""
-    data, rank = StandardizedCells(cells, summary), factors.loadings.shape[1]
-    likelihoods, few = np.empty(cells.n_examples), data.up_to(FEW * rank)
-    if few:
-        covariance = covariance_parts(factors, data.n_outputs)
-        kernel.target_likelihoods_of_few(covariance, data.looks, 0, few, data.block(few), likelihoods)
-    kernel.target_likelihoods_of_many(factors, data.looks, few, cells.n_examples, kernel.new_room(rank), likelihoods)
-    return float(likelihoods.mean())
-
-
-def choose_rank(cells: Cells, ranks, most_iterations: int) -> tuple[int, int, float]:
-    """The rank and number of iterations with the best held-out likelihood, learning from four fifths of the examples."""
-    held_out = np.arange(cells.n_examples) % 5 == 0
-    learnt, judged = cells.take(~held_out), cells.take(held_out)
-    summary, best = summarize(learnt), (-np.inf, ranks[0], most_iterations)
-    data = StandardizedCells(learnt, summary)
-    for rank in ranks:
-        top, since = -np.inf, 0
-        iterates = factor_iterates(learnt, data, rank)
-        for iterations, factors in zip(range(1, most_iterations + 1), iterates, strict=False):
-            likelihood = held_out_likelihood(judged, summary, factors)
-            best = max(best, (likelihood, rank, iterations))
-            since = 0 if likelihood > top else since + 1
-            top = max(top, likelihood)
-            if since == PATIENCE:
-                break
-    return best[1], best[2], best[0]

@@ -19,7 +19,8 @@ RANKS = (5, 20)  # of factor models
 STOPS = (10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
 ITERATIONS = 40  # of EM for a full covariance
 TOWARD_IDENTITY = (10.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
-TOWARD_FACTORS = (20.0, 50.0)  # the same, toward a factor model
+TOWARD_FACTORS = 20.0  # the same, toward a factor model
+FROM_FACTORS = (10, 40)  # EM iterations from there, after which it is a candidate
 
 
 class Size(NamedTuple):
@@ -50,12 +51,15 @@ class Family:
     seconds : callable
         From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
         three as measured by ``benchmarks/keeping_speed.py``.
+    generative : bool
+        Whether its models are fitted to the likelihood of the cells, so that they may complete rows.
     """
 
     name: str
     candidates: Callable[[Cells, Summary], list[Candidate]]
     usual: int
     seconds: Callable[[Size], float]
+    generative: bool = False
 
 
 def mean_target() -> Family:
@@ -79,14 +83,17 @@ def pairwise_moments(penalty: str) -> Family:
     return Family("pairwise", pairwise.ridge_candidates, 2, lambda size: 2e-9 * size.attributes**3)
 
 
-def full_covariance(penalty: str) -> Family:
+def full_covariance(penalty: str, iterations: int = ITERATIONS) -> Family:
     """A covariance shrunk toward the identity."""
 
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
-        return _shrunk(data, np.eye(data.counts.size), TOWARD_IDENTITY, penalty)
+        return _shrunk(data, np.eye(data.counts.size), TOWARD_IDENTITY, penalty, (iterations,))
 
-    return Family("full covariance", candidates, 0, lambda size: len(TOWARD_IDENTITY) * _em_seconds(size))
+    def seconds(size):
+        return len(TOWARD_IDENTITY) * _em_seconds(size, iterations)
+
+    return Family("full covariance", candidates, 0, seconds, generative=True)
 
 
 def near_factors(penalty: str) -> Family:
@@ -95,12 +102,12 @@ def near_factors(penalty: str) -> Family:
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
         factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[1])
-        return _shrunk(data, implied_covariance(factors), TOWARD_FACTORS, penalty)
+        return _shrunk(data, implied_covariance(factors), (TOWARD_FACTORS,), penalty, FROM_FACTORS)
 
     def seconds(size):
-        return len(TOWARD_FACTORS) * _em_seconds(size) + _factor_seconds(size, STOPS[1])
+        return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[1])
 
-    return Family("covariance near factors", candidates, 1, seconds)
+    return Family("covariance near factors", candidates, 0, seconds, generative=True)
 
 
 def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
@@ -117,28 +124,33 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
                 found += _lasso(data, implied_covariance(factors))
         return found
 
+    def seconds(size):
+        return len(ranks) * _factor_seconds(size, max(stops))
+
     usual = len(ranks) * len(stops) - 2 if penalty == "ridge" and len(stops) > 1 else -1
-    return Family("factor", candidates, usual, lambda size: len(ranks) * _factor_seconds(size, max(stops)))
+    return Family("factor", candidates, usual, seconds, generative=True)
 
 
-def _em_seconds(size: Size) -> float:
-    return ITERATIONS * (4e-10 * size.attributes**3 + 2e-9 * size.cubes)
+def _em_seconds(size: Size, iterations: int) -> float:
+    return iterations * (4e-10 * size.attributes**3 + 2e-9 * size.cubes)
 
 
 def _factor_seconds(size: Size, iterations: int) -> float:
     return iterations * 2e-7 * size.cells
 
 
-def _shrunk(data: StandardizedCells, target: np.ndarray, priors, penalty: str) -> list[Candidate]:
+def _shrunk(data: StandardizedCells, target: np.ndarray, priors, penalty: str, stops) -> list[Candidate]:
     """Regressions on covariances shrunk toward a target with several prior sample sizes, or a lasso path on one."""
-    if penalty == "lasso":
-        return _lasso(data, nth_iterate(covariance_iterates(data, target, priors[0]), ITERATIONS))
-    return [
-        covariance_candidate(
-            f"prior sample size {prior:g}", data, nth_iterate(covariance_iterates(data, target, prior), ITERATIONS)
-        )
-        for prior in priors
-    ]
+    found = []
+    for prior in priors:
+        iterates = zip(range(1, max(stops) + 1), covariance_iterates(data, target, prior), strict=False)
+        for done, covariance in iterates:
+            if done in stops and penalty == "ridge":
+                setting = f"prior sample size {prior:g}, {done} iterations"
+                found.append(covariance_candidate(setting, data, covariance))
+        if penalty == "lasso":
+            return _lasso(data, covariance)
+    return found
 
 
 def _lasso(data: StandardizedCells, covariance: np.ndarray) -> list[Candidate]:

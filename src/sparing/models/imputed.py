@@ -24,7 +24,9 @@ def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Ca
     candidates, known = [], summary.known[:, None]
     for ridge in ridges:
         weights = known * (vectors @ (sums / (np.maximum(values, 0.0) + ridge)[:, None]))
-        candidates.append(uncorrelated(f"ridge {ridge:g}", summary, weights / spreads[:, None] * summary.target_spreads))
+        candidates.append(
+            uncorrelated(f"ridge {ridge:g}", summary, weights / spreads[:, None] * summary.target_spreads)
+        )
     return candidates
 
 

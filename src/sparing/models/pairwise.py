@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from sparing.cells import Cells
-from sparing.models.gaussian import Candidate, Gaussian
+from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
 from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
 
 RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # in sizes of the noise, about the most negative eigenvalue
@@ -112,6 +112,22 @@ def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str,
             column[:, output] = path[:, before] + part * (path[:, after] - path[:, before])
     settings = [f"lasso {penalty:g} of the largest penalty" for penalty in penalties]
     return list(zip(settings, weights, strict=True))
+
+
+def given_model(cells: Cells, penalty: str, strength: float) -> FittedModel:
+    """Ridge or lasso regression of a given strength on the repaired covariance, for attributes as they are."""
+    summary = summarize(cells)
+    moments = pair_moments(cells, summary)
+    repaired = RepairedCovariance(moments, summary, "raw")
+    if penalty == "ridge":
+        candidate = ridge_candidate(repaired, summary, f"ridge {strength:g}", strength)
+    else:
+        ridge = USUAL_RIDGE * repaired.noise
+        largest = max(float(np.abs(moments.targets).max()), np.finfo(float).tiny)
+        ((_, weights),) = lasso_path(repaired.covariance(ridge), moments.targets, (min(strength / largest, 1.0),))
+        candidate = Candidate(f"lasso {strength:g}", weights, lambda: repaired.gaussian(summary.means, ridge))
+    facts = {"setting": candidate.setting, "families": ["pairwise"], "why": "it was asked for"}
+    return fitted_model(summary, candidate.weights, candidate, facts)
 
 
 def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = None) -> np.ndarray:

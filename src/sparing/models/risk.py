@@ -1,15 +1,17 @@
 """How good weights are on whole rows, from partly seen examples that they were not fitted to: two estimates."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from sparing.cells import Cells
-from sparing.kernels import condition
-from sparing.kernels import factor as kernel
+from sparing.kernels import condition as kernel
+from sparing.kernels.factor import Factors, new_room
 from sparing.kernels.pairs import predict_products
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import FEW, covariance_parts
-from sparing.models.gaussian import Gaussian
+from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.summary import Summary
 
 
@@ -38,40 +40,58 @@ def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.n
     return losses
 
 
-def completed_losses(cells: Cells, summary: Summary, reference: Gaussian, weights: np.ndarray) -> np.ndarray:
-    r"""Squared errors of weights on rows completed by conditional means :math:`E[x | x_S]` under a reference model.
+class Completion(NamedTuple):
+    """Examples completed by a reference model: their expected whole rows, without making them."""
 
-    If the reference is right, :math:`E[y | x_S] = \langle w, E[x | x_S]\rangle` for the best weights w: so they have
-    the least such error, which varies far less than the unbiased estimate. Returned is one row per example and one
-    column per column of ``weights``, whose columns repeat the outputs in turn.
-    """
-    order = np.argsort(np.diff(cells.starts), kind="stable")
+    solved: sparse.csr_array  # Sigma_SS^-1 (x_S - mean_S) of every example, so that E[x | x_S] - mean = Sigma solved
+    targets: np.ndarray  # standardized
+    log_likelihood: float  # of the cells, on average per example
+
+
+def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
+    """Condition the reference on the cells of every example."""
     data = StandardizedCells(cells, summary)
-    solution = solve_cells(data, reference)
-    shape = (cells.n_examples, cells.n_attributes)
-    solved = sparse.csr_array((solution / data.spreads[data.looks.attributes], data.looks.attributes,
-                               data.looks.starts), shape=shape)  # fmt: skip
-    predicted = solved @ reference.times(weights)
-    targets = (cells.targets - summary.target_means)[order]
-    losses = np.empty(predicted.shape)
-    losses[order] = (np.tile(targets, weights.shape[1] // cells.n_outputs) - predicted) ** 2
-    return losses
-
-
-def solve_cells(data: StandardizedCells, reference: Gaussian) -> np.ndarray:
-    r""":math:`\Sigma_{SS}^{-1} x_S` of every example, in units of the standardized cells."""
-    looks = data.looks._replace(targets=np.empty((data.n_examples, 0)))
-    spreads, solution = data.spreads, np.empty(data.looks.values.size)
+    looks, spreads = data.looks._replace(targets=np.empty((data.n_examples, 0))), data.spreads
+    solution, likelihoods = np.empty(looks.values.size), np.empty(data.n_examples)
     if reference.dense is not None:
         table = reference.dense / np.outer(spreads, spreads)
-        data.in_parts(lambda first, last: condition.solve_by_table(table, looks, first, last, data.block(last), solution))
-        return solution
-    loadings = np.ascontiguousarray(reference.loadings / spreads[:, None])
-    factors = kernel.Factors(loadings, reference.noise / spreads**2)
-    rank = loadings.shape[1]
-    few = data.up_to(FEW * rank)
-    if few:
-        parts = covariance_parts(factors, 0)
-        condition.solve_by_parts(parts, looks, 0, few, data.block(few), solution)
-    condition.solve_by_factors(factors, looks, few, data.n_examples, kernel.new_room(rank), solution)
-    return solution
+
+        def condition(first, last):
+            kernel.condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
+
+        data.in_parts(condition)
+    else:
+        factors = Factors(np.ascontiguousarray(reference.loadings / spreads[:, None]), reference.noise / spreads**2)
+        rank = factors.loadings.shape[1]
+        few = data.up_to(FEW * rank)
+        if few:
+            parts = covariance_parts(factors, 0)
+            kernel.condition_by_parts(parts, looks, 0, few, data.block(few), solution, likelihoods)
+        kernel.condition_by_factors(factors, looks, few, data.n_examples, new_room(rank), solution, likelihoods)
+    entries = (solution / spreads[looks.attributes], looks.attributes, looks.starts)
+    solved = sparse.csr_array(entries, shape=(data.n_examples, data.n_attributes))
+    return Completion(solved, data.looks.targets, float(likelihoods.mean()))
+
+
+def completed_losses(
+    completion: Completion, summary: Summary, reference: Candidate, weights: list[np.ndarray]
+) -> np.ndarray:
+    r"""Expected squared errors on whole rows, given what was seen of them, if the reference model holds.
+
+    With :math:`\hat x = E[x | x_S]` and the reference's own weights :math:`w_0`, it is
+    :math:`(y - w^T \hat x)^2` plus the mean of :math:`(w - w_0)^T \mathrm{Cov}(x | x_S) (w - w_0)`, which by the law of
+    total variance is :math:`(w - w_0)^T \Sigma (w - w_0)` less the mean square of :math:`(w - w_0)^T \hat x`. It varies
+    far less than the unbiased estimate. Relative to the targets' variances, averaged over outputs: one row per
+    candidate, one column per example.
+    """
+    gaussian, spreads = reference.attributes(), summary.target_spreads
+    own = completion.solved @ gaussian.times(reference.weights)
+    losses = []
+    for candidate in weights:
+        deviation = candidate - reference.weights
+        through = gaussian.times(deviation)
+        differs = completion.solved @ through
+        unseen = np.maximum(np.sum(deviation * through, axis=0) - np.mean(differs**2, axis=0), 0.0)
+        seen = (completion.targets - (own + differs) / spreads) ** 2
+        losses.append(np.mean(seen + unseen / spreads**2, axis=1))
+    return np.array(losses)

@@ -9,18 +9,20 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.models import families
 from sparing.models.families import Family, Size
-from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
-from sparing.models.risk import completed_losses, unbiased_losses
-from sparing.models.summary import summarize
+from sparing.models.gaussian import Candidate, FittedModel, fitted_model
+from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
+from sparing.models.risk import Completion, complete, completed_losses, unbiased_losses
+from sparing.models.summary import Summary, pair_moments, summarize
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
 FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
-STANDARD_ERRORS = 1.0  # candidates within so many, by paired differences, of the best are averaged with it
+STANDARD_ERRORS = 1.5  # candidates within so many, by paired differences, of the best are averaged with it
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
-JUDGED = 1e9  # cubes of cells per example; held-out examples beyond as many are left out
+JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
+QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
@@ -38,22 +40,22 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
 class Comparison:
     """Losses of every candidate on held-out examples, relative to the targets' variance.
 
-    ``completed`` are those on completed rows, by which candidates are chosen, ``unbiased`` those by which the chosen
-    model's risk is reported: both (n_candidates, n_examples).
+    ``expected`` are those by which candidates are chosen, ``unbiased`` those by which the chosen model's risk is
+    reported: both of shape (n_candidates, n_examples).
     """
 
     names: list[tuple[str, str]]  # family and setting of each candidate
-    completed: np.ndarray
+    expected: np.ndarray
     unbiased: np.ndarray
 
     @property
     def best(self) -> int:
         """The candidate of least error."""
-        return int(np.argmin(self.completed.mean(axis=1)))
+        return int(np.argmin(self.expected.mean(axis=1)))
 
     def chosen(self) -> list[int]:
         """The best candidate and those within some standard errors of it, by paired differences."""
-        difference = self.completed - self.completed[self.best]
+        difference = self.expected - self.expected[self.best]
         error = difference.std(axis=1) / np.sqrt(difference.shape[1])
         return np.flatnonzero(difference.mean(axis=1) <= STANDARD_ERRORS * error).tolist()
 
@@ -67,20 +69,29 @@ def compare(cells: Cells, competing: Sequence[Family]) -> Comparison:
     """Cross-validate all candidates of all families on cells in :meth:`~sparing.cells.Cells.in_order`."""
     once = sum(family.seconds(Size.of(cells)) for family in competing) > LONG
     fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
-    completed, unbiased, names = [], [], []
+    expected, unbiased, names = [], [], []
     for held_out in range(1 if once else FOLDS):
         learnt, judged = cells.take(fold != held_out), _judgeable(cells.take(fold == held_out))
         summary = summarize(learnt)
-        pairs = [(family.name, c) for family in competing for c in family.candidates(learnt, summary)]
-        names = [(family, c.setting) for family, c in pairs]
-        weights = np.concatenate([c.weights for _, c in pairs], axis=1)
-        losses = completed_losses(judged, summary, _reference(pairs), weights) / np.tile(
-            summary.target_spreads**2, len(pairs)
-        )
-        completed.append(losses.reshape(judged.n_examples, len(pairs), -1).mean(axis=2).T)
-        whole = [unbiased_losses(judged, summary, c.weights) / summary.target_spreads**2 for _, c in pairs]
+        found = [(family, family.candidates(learnt, summary)) for family in competing]
+        names = [(family.name, c.setting) for family, group in found for c in group]
+        weights = [c.weights for _, group in found for c in group]
+        generative = [group[family.usual] for family, group in found if family.generative]
+        if not generative:
+            usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[1:2])
+            generative = usual.candidates(learnt, summary)
+        reference, completion = _reference(judged, summary, generative)
+        expected.append(completed_losses(completion, summary, reference, weights))
+        whole = [unbiased_losses(judged, summary, w) / summary.target_spreads**2 for w in weights]
         unbiased.append(np.mean(whole, axis=2))
-    return Comparison(names, np.concatenate(completed, axis=1), np.concatenate(unbiased, axis=1))
+    return Comparison(names, np.concatenate(expected, axis=1), np.concatenate(unbiased, axis=1))
+
+
+def _reference(judged: Cells, summary: Summary, generative: Sequence[Candidate]) -> tuple[Candidate, Completion]:
+    """The model that completes rows: that under which the held-out cells have the largest likelihood."""
+    completions = [complete(judged, summary, candidate.attributes()) for candidate in generative]
+    best = int(np.argmax([completion.log_likelihood for completion in completions]))
+    return generative[best], completions[best]
 
 
 def _judgeable(cells: Cells) -> Cells:
@@ -89,20 +100,28 @@ def _judgeable(cells: Cells) -> Cells:
     return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
 
 
-def _reference(pairs: Sequence[tuple[str, Candidate]]) -> Gaussian:
-    """The model that completes rows: the factor model of highest rank where there is one, else the first candidate."""
-    factors = [c for family, c in pairs if family == "factor"]
-    return (factors[-2 if len(factors) > 1 else 0] if factors else pairs[0][1]).attributes()
+def usual_model(cells: Cells, family: Family, why: str = "it was asked for") -> FittedModel:
+    """The usual candidate of a family."""
+    summary = summarize(cells)
+    candidate = family.candidates(cells, summary)[family.usual]
+    setting = f"{family.name}: {candidate.setting}"
+    facts = {"setting": setting, "families": [family.name], "why": why}
+    return fitted_model(summary, candidate.weights, candidate, facts)
+
+
+def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
+    """Weights by which the next looks go: a quick solve, as choosing a ridge would take several."""
+    if families.pairwise_moments("ridge").seconds(Size.of(cells)) <= QUICK:
+        repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
+        return repaired.ridge(USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise))  # bold: only looks follow
+    return families.factor("ridge", families.RANKS[:1], families.STOPS[:1]).candidates(cells, summary)[0].weights
 
 
 def select(cells: Cells, competing: Sequence[Family]) -> FittedModel:
     """The average, family by family, of the candidates that cannot be distinguished from the best, fitted to all."""
     summary = summarize(cells)
     if cells.n_examples < FEWEST:
-        family = competing[0]
-        candidate = family.candidates(cells, summary)[family.usual]
-        facts = _facts(f"{family.name}: {candidate.setting}", [family.name], "there are too few examples to choose by")
-        return fitted_model(summary, candidate.weights, candidate, facts)
+        return usual_model(cells, competing[0], "there are too few examples to choose by")
     comparison = compare(cells, competing)
     chosen, best = comparison.chosen(), comparison.best
     wanted = {comparison.names[c][0] for c in chosen}
@@ -121,16 +140,16 @@ def _explained(comparison: Comparison, chosen: list[int]) -> dict[str, Any]:
     (family, setting), (risk, error) = names[best], comparison.risk(best)
     used = sorted({names[c][0] for c in chosen})
     why = (
-        f"of {len(names)} candidates {family} ({setting}) had the least error on held-out rows completed by a factor "
-        f"model, {comparison.completed[best].mean():.3g} of the targets' variance; the average of the {len(chosen)} "
-        f"within {STANDARD_ERRORS:g} standard error of it is taken ({', '.join(used)})"
+        f"of {len(names)} candidates {family} ({setting}) had the least expected error on held-out examples, "
+        f"{comparison.expected[best].mean():.3g} of the targets' variance; the average of the {len(chosen)} "
+        f"within {STANDARD_ERRORS:g} standard errors of it is taken ({', '.join(used)})"
     )
-    facts = _facts(f"{family}: {setting}", used, why) | {"risk": risk, "risk_error": error}
+    facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
     facts["candidates"] = [
         {
             "family": name,
             "setting": setting,
-            "error": float(comparison.completed[c].mean()),
+            "error": float(comparison.expected[c].mean()),
             "risk": comparison.risk(c)[0],
             "risk_error": comparison.risk(c)[1],
             "used": c in chosen,
@@ -138,7 +157,3 @@ def _explained(comparison: Comparison, chosen: list[int]) -> dict[str, Any]:
         for c, (name, setting) in enumerate(names)
     ]
     return facts
-
-
-def _facts(setting: str, used: list[str], why: str) -> dict[str, Any]:
-    return {"setting": setting, "families": used, "why": why}
