@@ -6,6 +6,7 @@ HK is Hazan & Koren 2012, KS is Kukliansky & Shamir 2015. Ridge learners take pr
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
 from sparing.learners.online import PAPER_INNER, Looks, OnlineLearner, StepRule
+from sparing.learners.online_state import State
 
 
 class AERR(OnlineLearner):
@@ -47,15 +49,11 @@ class AELR(OnlineLearner):
 
 @dataclass(kw_only=True, eq=False)
 class KnownMoments(OnlineLearner):
-    """Draws attributes by their known second moments.
+    """Draws attributes by their known ``second_moments``, one E[x_i^2] per attribute.
 
-    Parameters
-    ----------
-    second_moments : array of shape (n_attributes,)
-        E[x_i^2] of the attributes as the model sees them: about their means if ``center``, divided by ``scale`` if
-        that is given. An attribute of moment 0 is never looked at, which is right only if it is zero in every example.
-    floor : float
-        Fraction of the draws that stays uniform, for moments that are only estimates.
+    They are those of the attributes as the model sees them: about their means if ``center``, divided by ``scale`` if
+    that is given. An attribute of moment 0 is never looked at, which is right only if it is zero in every example.
+    Moments that are only estimates need a ``floor``, the fraction of the draws that stays uniform.
     """
 
     second_moments: np.ndarray
@@ -135,10 +133,7 @@ class TwoPhase(OnlineLearner):
         super().__post_init__()
         (checks.fraction if isinstance(self.pilot, float) else checks.whole)("pilot", self.pilot)
         checks.fraction("confidence", self.confidence)
-        if isinstance(self.epsilon, str):
-            checks.one_of("epsilon", self.epsilon, ("zero", "theory"))
-        else:
-            checks.positive("epsilon", self.epsilon, zero=True)
+        checks.one_of_or(partial(checks.positive, zero=True), "epsilon", self.epsilon, ("zero", "theory"))
         if not 0 <= self.floor < 1 or (self.floor == 0 and self.epsilon in ("zero", 0)):
             raise ValueError(
                 f"floor must lie in (0, 1), or in [0, 1) with a positive epsilon; got {self.floor!r}. Without either, "
@@ -206,25 +201,24 @@ class TwoPhase(OnlineLearner):
         )
 
     def _turn(self) -> None:
-        """Draw by the estimates from now on, starting from the average of the weights of phase one."""
-        state = self._known()
+        """After phase one, draw by the estimates, starting from the average of its weights."""
+        if self.n_rounds < self._design.until:
+            return
         self._estimates = self.second_moments
         self._design, self._pending = self._looks(), None
-        options, model = self._options(), state.model
+        options, model = self._options(), self._state.model
         if self._design.importance is not None:
             model = model._replace(importance=self._design.importance)
         kernel.restart(model, kernel.average(model), options)
-        self._state = state._replace(model=model, table=alias_table(self._design.probabilities), options=options)
+        self._state = State(model, alias_table(self._design.probabilities), self._state.seen, options)
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
-        """Begin with the moments of a pilot of ``n_examples`` bought elsewhere, which completes phase one.
-
-        ``variances`` are those about the means, whether the learner centers or not.
-        """
+        """Begin with the moments of a pilot bought elsewhere, which completes phase one."""
         if not self.in_phase_two:
             self.pilot = checks.whole("n_examples", n_examples)
         super().recall(counts, means, variances, target_means, n_examples)
         if not self.in_phase_two:
+            self._design = self._design._replace(until=self.n_rounds)
             self._turn()
 
 
@@ -232,14 +226,9 @@ class TwoPhase(OnlineLearner):
 class TwoPhasedDDAERR(TwoPhase):
     r"""Ridge with second moments estimated on the way (KS Algorithm 2).
 
-    Phase one averages :math:`A_i` of :math:`x_i^2`; phase two draws :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`.
-    The other parameters are those of :class:`TwoPhase` and :class:`OnlineLearner`.
-
-    Parameters
-    ----------
-    half_norm : float, optional
-        A bound on :math:`\|E[x^2]\|_{1/2}`. With it, the theoretical step size is that of KS Theorem 3.6, without it
-        that of KS Theorem 3.12.
+    Phase one averages :math:`A_i` of :math:`x_i^2`; phase two draws :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`. With
+    ``half_norm``, a bound on :math:`\|E[x^2]\|_{1/2}`, the theoretical step size is that of KS Theorem 3.6, without it
+    that of KS Theorem 3.12. The other parameters are those of :class:`TwoPhase` and :class:`OnlineLearner`.
     """
 
     half_norm: float | None = None  # type: ignore[misc]  # a setting here, None elsewhere
