@@ -44,16 +44,20 @@ class AELR(OnlineLearner):
     penalty = "lasso"
 
 
-# Known second moments ------------------------------------------------------------------------------------------------
-
-
 @dataclass(kw_only=True, eq=False)
-class KnownMoments(OnlineLearner):
-    """Draws attributes by their known ``second_moments``, one E[x_i^2] per attribute.
+class DDAERR(OnlineLearner):
+    r"""Ridge with looks by known second moments, :math:`q_i \propto \sqrt{E[x_i^2]}` (KS Algorithm 1, equation 4).
 
-    They are those of the attributes as the model sees them: about their means if ``center``, divided by ``scale`` if
-    that is given. An attribute of moment 0 is never looked at, which is right only if it is zero in every example.
-    Moments that are only estimates need a ``floor``, the fraction of the draws that stays uniform.
+    Expected excess risk at most :math:`\frac{4B^2}{\sqrt m}\sqrt{\|E[x^2]\|_{1/2}/k + 1}` (KS Theorem 3.5).
+    Parameters not listed here are those of :class:`OnlineLearner`.
+
+    Parameters
+    ----------
+    second_moments : array of shape (n_attributes,)
+        E[x_i^2] of the attributes as the model sees them: about their means if ``center``, divided by ``scale`` if
+        that is given. An attribute of moment 0 is never looked at, which is right only if it is zero in every example.
+    floor : float
+        Fraction of the draws that stays uniform, for moments that are only estimates.
     """
 
     second_moments: np.ndarray
@@ -77,25 +81,14 @@ class KnownMoments(OnlineLearner):
         )
 
 
-class DDAERR(KnownMoments):
-    r"""Ridge with looks by known second moments, :math:`q_i \propto \sqrt{E[x_i^2]}` (KS Algorithm 1, equation 4).
-
-    Expected excess risk at most :math:`\frac{4B^2}{\sqrt m}\sqrt{\|E[x^2]\|_{1/2}/k + 1}` (KS Theorem 3.5).
-    The parameters are those of :class:`KnownMoments` and :class:`OnlineLearner`.
-    """
-
-
-class DDAELR(KnownMoments):
+class DDAELR(DDAERR):
     r"""Lasso with looks by known second moments, :math:`q_i \propto E[x_i^2]` (KS Algorithm 3, Lemma 4.3).
 
     Expected excess risk at most :math:`4B^2\sqrt{5\log(2d)(\|E[x^2]\|_1/k + 1)/m}` (KS Theorem 4.6).
-    The parameters are those of :class:`KnownMoments` and :class:`OnlineLearner`.
+    The parameters are those of :class:`DDAERR`.
     """
 
     penalty = "lasso"
-
-
-# Estimated second moments --------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
@@ -127,7 +120,6 @@ class TwoPhase(OnlineLearner):
     floor: float = 0.05
 
     half_norm: ClassVar[float | None] = None
-    uniform: ClassVar[str] = "AERR"  # the algorithm whose step phase one takes
 
     def __post_init__(self):
         super().__post_init__()
@@ -188,7 +180,7 @@ class TwoPhase(OnlineLearner):
                 designs.uniform(self.n_attributes),
                 until=self.n_pilot,
                 options={"track": True, "inner": PAPER_INNER[self.penalty]} | only_look,
-                theorem={"algorithm": self.uniform, "n_examples": self.n_pilot},
+                theorem={"algorithm": {"ridge": "AERR", "lasso": "AELR"}[self.penalty], "n_examples": self.n_pilot},
                 exact=False,
             )
         moments, width = self.second_moments, self.confidence_width
@@ -242,10 +234,6 @@ class TwoPhasedDDAELR(TwoPhase):
     """
 
     penalty = "lasso"
-    uniform = "AELR"
-
-
-# Baselines -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
@@ -268,14 +256,6 @@ class AER(OnlineLearner):
     ----------
     alpha : float
         :math:`\lambda` of the loss as written above, which also sets the steps: there is no other step size.
-
-    Examples
-    --------
-    >>> from sparing.datasets import make_power_law
-    >>> data = make_power_law(5_000, n_attributes=20, random_state=0)
-    >>> learner = AER(20, budget=4, radius=2.0, alpha=0.1).run(data.data, data.target)
-    >>> bool(abs(learner.last_coef).sum() <= 2.0 + 1e-12)
-    True
     """
 
     alpha: float

@@ -10,7 +10,7 @@ from sparing import checks
 from sparing.kernels import series as kernel
 from sparing.learners.losses import AnalyticLoss, tube_loss
 from sparing.learners.online import OnlineLearner
-from sparing.learners.papers import KnownMoments
+from sparing.learners.papers import DDAERR
 from sparing.learners.slopes import PlugInSlope, SeriesSlope
 
 MOST_LOOKS = 10_000_000  # a round of more looks would exhaust the memory
@@ -212,13 +212,13 @@ class AESVR(AnalyticLearner):
 
 
 @dataclass(kw_only=True, eq=False)
-class PlugInSVR(KnownMoments):
+class PlugInSVR(DDAERR):
     r"""DDAERR with the smooth tube loss of AESVR, its slope taken at the estimated inner product.
 
     :math:`\phi = \frac12[\mathrm{erf}((\tilde\theta-\delta)/\epsilon) + \mathrm{erf}((\tilde\theta+\delta)/\epsilon)]`
     with ``tube`` :math:`\delta`, ``accuracy`` :math:`\epsilon` and the estimate :math:`\tilde\theta` of
     :math:`w \cdot x - y`: biased where the estimate is noisy, but of bounded variance. Split the budget evenly. The
-    other parameters are those of :class:`KnownMoments` and :class:`OnlineLearner`.
+    other parameters are those of :class:`DDAERR`.
     """
 
     tube: float = 0.1
