@@ -250,7 +250,8 @@ def test_online_average_is_the_average_of_all_weights(case):
         weights.append(learner.last_coef)
         learner.run(x[None], [target])
     weights = weights[getattr(learner, "n_pilot", 0) :]  # phase two starts again, from the average of phase one
-    np.testing.assert_allclose(learner.coef, np.mean(weights, axis=0), rtol=0, atol=1e-10)
+    lost = 2.0**-32 * learner.radius * learner.units.max()  # long steps may cost the average 20 of its 53 bits
+    np.testing.assert_allclose(learner.coef, np.mean(weights, axis=0), rtol=0, atol=lost)
 
 
 @every_online_learner
