@@ -33,7 +33,7 @@ class Learner(Protocol):
         ...
 
     def tell(self, query: Query, values, y) -> None:
-        """Learn from the values of ``query.attributes``, in that order; NaN for one that could not be had."""
+        """Learn from the values of ``query.attributes``, in that order; NaN for an unavailable value."""
         ...
 
     @property

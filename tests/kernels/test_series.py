@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
+from learner_cases import kernel_parts
 from sparing.kernels import series as kernel
 from sparing.kernels.ask import Draws
-from sparing.kernels.state import FIXED, new_seen
-from sparing.learners import AERR, hinge_loss, squared_loss, tube_loss
+from sparing.kernels.state import new_seen
+from sparing.learners import AERR, AESVR, hinge_loss, squared_loss, tube_loss
 
-OPTIONS = AERR(2, budget=2, radius=1.0)._options_for(FIXED, 0.0)
+LEARNER = AERR(2, budget=2, radius=1.0, step_size=1.0)
+LEARNER.begin()
+*_, OPTIONS = kernel_parts(LEARNER)
 
 
 def make_series(loss, *, repeats=1, nonzero=False, shared=False, most=64):
@@ -111,6 +114,17 @@ def test_mean_square_of_one_call(repeats):
         spread = variance / (1 if often else repeats)
         wanted += loss.coefficients[n] ** 2 / series.chances[j] * ((w @ x - y) ** 2 + spread) ** n
     assert moments(series, w, x, y)[1] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"orders": "nonzero"}, {"accuracy": 0.75}])
+def test_a_learner_states_mean_and_mean_square_of_its_slope(options):
+    """Two shifts with shared draws, by enumeration, against ``slope_moments``; the smaller accuracy averages draws."""
+    settings = {"budget": 6, "radius": 1.0, "accuracy": 1.0, "shared": True, "max_looks": 11}
+    learner = AESVR(6, **settings | options)
+    assert learner.max_order >= 3
+    w, x, y = TWO
+    variance = (w @ w) * (x @ x) - (w @ x) ** 2
+    assert learner.slope_moments(w @ x - y, variance) == pytest.approx(moments(learner.series, w, x, y), rel=1e-10)
 
 
 def test_orders_come_with_halving_probability():

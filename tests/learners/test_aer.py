@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 
+from learner_cases import kernel_parts
 from sparing.kernels import state as kernel
 from sparing.kernels.shrunk import project, threshold
 from sparing.learners import AER
@@ -30,11 +30,11 @@ def transcribed(learner, X, y):
     """The algorithm line by line, on whole vectors, with the learner's own queries."""
     w, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for t, (row, target) in enumerate(zip(X, y, strict=True), start=1):
-        query = learner.ask()
+        query, draws = learner.ask(), learner.drawn
         values = row[query.attributes]
         point = np.zeros(w.size)
-        np.add.at(point, query.attributes[query.point], query.point_weights * values[query.point])
-        drawn = query.attributes[query.inner]
+        np.add.at(point, query.attributes[draws.point], draws.point_weights * values[draws.point])
+        drawn = query.attributes[draws.inner]
         p = np.abs(w) / np.abs(w).sum() if w.any() else w
         inner = np.mean(w[drawn] * row[drawn] / p[drawn]) if drawn.size else 0.0
         total += w
@@ -54,26 +54,25 @@ def test_every_round_is_that_of_the_text(radius, alpha):
 def test_half_the_budget_goes_to_each_estimate():
     X, y = make_data(5, 9)
     learner = AER(9, budget=6, radius=1.0, alpha=1.0).run(X, y)
-    query = learner.ask()
-    assert (query.point.size, query.inner.size) == (3, 3)
-    w = learner.last_coef[query.attributes[query.inner]]
-    np.testing.assert_allclose(query.inner_weights[:, 0], np.sign(w) * np.abs(learner.last_coef).sum() / 3)
+    query, drawn = learner.ask(), learner.drawn
+    assert (drawn.point.size, drawn.inner.size) == (3, 3)
+    w = learner.last_coef[query.attributes[drawn.inner]]
+    np.testing.assert_allclose(drawn.inner_weights[:, 0], np.sign(w) * np.abs(learner.last_coef).sum() / 3)
 
 
-def test_folding_changes_nothing(monkeypatch):
-    """Shrinking 2^-20 times takes a million rounds; the scale is brought there by hand."""
+def test_folding_changes_nothing():
+    """Shrinking 2^-20 times takes a million rounds; the scale is brought there by hand, in the saved state."""
     X, y = make_data(400, 6)
     plain = AER(6, budget=4, radius=100.0, alpha=2.0).run(X[:200], y[:200])
-    folded = AER.from_state(plain.state())
-    tiny = 2.0**-20
-    model = folded._model
-    model.numbers[kernel.SCALE] *= tiny
+    state, tiny = plain.state(), 2.0**-20
+    model, *_ = kernel_parts(plain)
+    model.numbers[[kernel.SCALE, kernel.SCALE_SUM]] *= tiny
     model.rows[:, :, kernel.WEIGHT] /= tiny
-    model.numbers[kernel.SCALE_SUM] *= tiny
     kernel.rebuild(model, kernel.ABSOLUTE)
+    folded = AER.from_state(state | {f"model.{name}": array for name, array in model._asdict().items()})
     plain.run(X[200:], y[200:])
     folded.run(X[200:], y[200:])
-    assert model.numbers[kernel.SCALE] > 0.1
+    assert folded.state()["model.numbers"][kernel.SCALE] > 0.1
     np.testing.assert_allclose(folded.last_coef, plain.last_coef, rtol=1e-12)
     np.testing.assert_allclose(folded.coef, plain.coef, rtol=1e-12)
 
@@ -97,8 +96,9 @@ def test_projection_against_a_generic_solver(seed):
 
 
 def projected(w, radius):
-    options = AER(len(w), budget=2, radius=radius, alpha=1.0, n_outputs=w.shape[1])._options_for(kernel.FIXED, 1.0)
-    model = kernel.new_model(*w.shape, options)
+    learner = AER(len(w), budget=2, radius=radius, alpha=1.0, n_outputs=w.shape[1])
+    learner.begin()
+    model, _, _, options = kernel_parts(learner)
     kernel.restart(model, w, options)
     project(model, radius, kernel.ABSOLUTE)
     np.testing.assert_allclose(model.tree[: len(w)], np.abs(kernel.weights(model)).sum(axis=1), rtol=1e-15)
@@ -116,32 +116,16 @@ def test_threshold_of_equal_weights():
     assert threshold(rows, 4.0, 1.0) == 0.75
 
 
-def test_both_drivers_both_formats_and_a_restart_agree():
-    X, y = make_data(500, 8)
-    options = {"budget": 4, "radius": 1.5, "alpha": 0.3, "random_state": 11}
-    dense = AER(8, **options).run(X, y)
-    sparse_rows = AER(8, **options).run(sparse.csr_matrix(X), y)
-    stepwise = AER(8, **options)
-    for row, target in zip(X, y, strict=True):
-        query = stepwise.ask()
-        stepwise.tell(query, row[query.attributes], target)
-    resumed = AER.from_state(AER(8, **options).run(X[:237], y[:237]).state()).run(X[237:], y[237:])
-    for other in (sparse_rows, stepwise, resumed):
-        assert (other.coef == dense.coef).all()
-        assert (other.last_coef == dense.last_coef).all()
-        assert (other.cells, other.draws) == (dense.cells, dense.draws)
-
-
-def test_a_value_that_could_not_be_had_costs_the_step_and_no_time():
+def test_an_unavailable_value_costs_the_step_and_no_time():
     """t counts steps: the round after a lost one is the same as if nothing had been lost."""
     X, y = make_data(50, 5)
     learner = AER(5, budget=4, radius=1.0, alpha=1.0).run(X, y)
     before, query = learner.last_coef, learner.ask()
     values = X[0, query.attributes]
-    values[query.inner[0]] = np.nan
+    values[learner.drawn.inner[0]] = np.nan
     learner.tell(query, values, y[0])
     assert (learner.last_coef == before).all()
-    assert learner._model.numbers[kernel.GRADIENTS] == 50.0
+    assert learner.state()["model.numbers"][kernel.GRADIENTS] == 50.0
     assert learner.n_rounds == 51
 
 

@@ -57,7 +57,7 @@ def test_a_tree_of_nan_is_never_left():
 
 def test_only_the_learners_own_queries_are_told():
     learner, other = (AERR(D, budget=5, radius=1.0, step_size=0.1, random_state=seed) for seed in (1, 2))
-    for stranger in (other.ask(), replace(learner.ask(), inner=np.array([10_000]))):
+    for stranger in (other.ask(), replace(learner.ask(), attributes=np.array([10_000]))):
         with pytest.raises(ValueError, match="its own queries"):
             learner.tell(stranger, np.zeros(stranger.attributes.size), 0.0)
     assert learner.n_rounds == 0

@@ -1,16 +1,13 @@
 """AESVR and its relatives: the two drivers, what a query means, what it costs, and what is learnt."""
 
-import io
 from math import factorial
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import bernoulli, erf
 from sklearn.svm import LinearSVR
 
-from sparing.kernels import state as kernel
 from sparing.learners import AERR, AESVR, AnalyticLearner, AnalyticLoss, hinge_loss, squared_loss
 from sparing.types import Ledger
 
@@ -44,27 +41,6 @@ def step_through(learner, X, y):
     return learner
 
 
-def saved_and_restored(learner):
-    """Through a file, as a user would."""
-    file = io.BytesIO()
-    np.savez(file, **learner.state())
-    file.seek(0)
-    return type(learner).from_state(np.load(file))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_drivers_formats_and_restarts_agree_bit_for_bit(variant):
-    X, y = make_data(400)
-    dense = make_learner(variant).run(X, y)
-    resumed = saved_and_restored(make_learner(variant).run(X[:151], y[:151])).run(X[151:], y[151:])
-    others = [make_learner(variant).run(sparse.csr_matrix(X), y), step_through(make_learner(variant), X, y), resumed]
-    assert dense.coef.any()
-    for other in others:
-        assert (other.coef == dense.coef).all()
-        assert (other.last_coef == dense.last_coef).all()
-        assert (other.cells, other.draws) == (dense.cells, dense.draws)
-
-
 def test_two_outputs_and_zero_rows_agree_bit_for_bit():
     """While only zeros were seen the weights stay zero, and the compiled loop hands every round to Python."""
     X, y = make_data(200)
@@ -77,21 +53,6 @@ def test_two_outputs_and_zero_rows_agree_bit_for_bit():
     assert dense.draws == stepwise.draws
 
 
-def test_single_precision_rows_are_read_as_they_are():
-    X, y = make_data(200)
-    X = X.astype(np.float32)
-    assert (make_learner("series").run(X, y).coef == step_through(make_learner("series"), X, y).coef).all()
-
-
-@pytest.mark.parametrize("variant", ["series", "shared"])
-def test_asking_twice_asks_the_same(variant):
-    X, y = make_data(50)
-    learner = make_learner(variant).run(X, y)
-    first, second = learner.ask(), learner.ask()
-    for name in ("attributes", "point", "inner", "inner_weights", "orders", "repeats", "term_weights"):
-        assert (getattr(first, name) == getattr(second, name)).all()
-
-
 def test_the_squared_loss_is_aerr_draw_for_draw():
     X, y = make_data(500)
     options = {"budget": 5, "radius": 1.0, "step_size": 0.05, "random_state": 3}
@@ -101,11 +62,11 @@ def test_the_squared_loss_is_aerr_draw_for_draw():
     assert (ours.cells, ours.draws) == (aerr.cells, aerr.draws)
 
 
-def transcribed_slope(query, x, y, loss):
-    """Procedure 3, line by line, from what the query says."""
-    inner = query.inner_weights[:, 0] * x[query.attributes[query.inner]]
+def transcribed_slope(attributes, drawn, x, y, loss):
+    """Procedure 3, line by line, from what was drawn."""
+    inner = drawn.inner_weights[:, 0] * x[attributes[drawn.inner]]
     total, at = 0.0, 0
-    for shift, n, repeats, weight in zip(loss.shifts, query.orders, query.repeats, query.term_weights, strict=True):
+    for shift, n, repeats, weight in zip(loss.shifts, drawn.orders, drawn.repeats, drawn.term_weights, strict=True):
         factors = [inner[at + r * repeats : at + (r + 1) * repeats].sum() for r in range(n)]
         z = [y * u if loss.form == "margin" else u - y for u in factors]
         total += weight * np.prod([(a - shift) / loss.scale for a in z])
@@ -113,40 +74,31 @@ def transcribed_slope(query, x, y, loss):
     return y * total if loss.form == "margin" else total
 
 
-def queries_at(learner, n):
-    """Queries of n different rounds, all at the learner's present weights."""
-    now = learner.n_rounds
-    for round in range(now, now + n):
-        learner._model.counts[kernel.ROUND] = round
-        yield learner.ask()
-    learner._model.counts[kernel.ROUND] = now
-
-
-@pytest.mark.parametrize("accuracy", [1.0, 0.5])
-def test_the_whole_estimate_of_the_gradient_has_no_bias(accuracy):
-    """20,000 queries at fixed weights: mean of slope times point, and mean squared slope, within 4 standard errors."""
+@pytest.mark.parametrize("variant", ["series", "averaged", "shared"])
+def test_draws_have_the_weights_of_the_enumeration(variant):
+    """With these weights every draw from q and p, and every order, gives an unbiased term: see ``test_series.py``."""
     X, y = make_data(300)
-    learner = make_learner("series", accuracy=accuracy).run(X, y)
-    w, x, target = learner.last_coef, X[7], 0.1
-    slopes, points = [], np.zeros((20_000, 10))
-    for row, query in zip(points, queries_at(learner, len(points)), strict=True):
-        slopes.append(transcribed_slope(query, x, target, learner.loss))
-        np.add.at(row, query.attributes[query.point], query.point_weights * x[query.attributes[query.point]])
-    slopes = np.array(slopes)
-    gradients = slopes[:, None] * points
-    errors = gradients.std(axis=0) / np.sqrt(len(slopes))
-    truth = 0.5 * sum(erf((w @ x - target + shift) / accuracy) for shift in (-0.1, 0.1)) * x
-    assert (np.abs(gradients.mean(axis=0) - truth) <= 4 * errors + 1e-15).all()
-    variance = (w @ w) * (x[w != 0] @ x[w != 0]) - (w @ x) ** 2
-    wanted = learner.slope_moments(w @ x - target, variance)[1]
-    assert abs(np.mean(slopes**2) - wanted) <= 4 * np.std(slopes**2) / np.sqrt(len(slopes))
+    learner, averaged = make_learner(variant).run(X[:100], y[:100]), False
+    for row, target in zip(X[100:], y[100:], strict=True):
+        query, drawn, w, s = learner.ask(), learner.drawn, learner.last_coef, learner.series
+        np.testing.assert_allclose(drawn.point_weights, 10 / learner.point_looks)
+        places = np.searchsorted(s.orders, drawn.orders)
+        np.testing.assert_array_equal(drawn.term_weights, s.weights[places])
+        np.testing.assert_array_equal(drawn.repeats, s.repeats[places])
+        calls = slice(0, 1) if s.shared else slice(None)
+        repeats = np.repeat(drawn.repeats[calls], drawn.orders[calls] * drawn.repeats[calls])
+        chosen = w[query.attributes[drawn.inner]]
+        np.testing.assert_allclose(drawn.inner_weights[:, 0], w @ w / chosen / repeats, rtol=1e-9)
+        averaged |= bool((repeats > 1).any())
+        learner.tell(query, row[query.attributes], target)
+    assert averaged == (variant == "averaged")
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_slope_moments_of_both_kinds_of_call(shared):
     """Without spread and with one draw a factor, both are sums over pairs of orders."""
     learner = make_learner("series", shared=shared, repeats=1)
-    s = learner._series
+    s = learner.series
     values = s.weights[None, :] * ((0.3 - s.shifts[:, None]) / 1.0) ** s.orders
     mean = (values @ s.chances).sum()
     if shared:
@@ -165,20 +117,20 @@ def test_tell_steps_along_the_estimate(loss):
     learner = AnalyticLearner(10, loss=hinge_loss(2.0), **options) if loss == "hinge" else AESVR(10, **options)
     orders = set()
     for row, target in zip(X, y, strict=True):
-        query, w = learner.ask(), learner.last_coef
-        point = np.zeros(10)
-        np.add.at(point, query.attributes[query.point], query.point_weights * row[query.attributes[query.point]])
-        phi = transcribed_slope(query, row, target, learner.loss) if w.any() else learner.loss.slope(0.0, target)
-        learner.tell(query, row[query.attributes], target)
+        attributes, drawn, w = learner.ask().attributes, learner.drawn, learner.last_coef
+        point, at_zero = np.zeros(10), learner.loss.slope(0.0, target)
+        np.add.at(point, attributes[drawn.point], drawn.point_weights * row[attributes[drawn.point]])
+        phi = transcribed_slope(attributes, drawn, row, target, learner.loss) if w.any() else at_zero
+        learner.tell(learner.ask(), row[attributes], target)
         np.testing.assert_allclose(learner.last_coef, w - 0.01 * phi * point, rtol=1e-9, atol=1e-12)
-        orders |= set(query.orders.tolist())
+        orders |= set(drawn.orders.tolist())
     assert {0, 1, 2, 3} <= orders
 
 
 def test_at_zero_weights_the_slope_is_exact_and_costs_nothing():
     learner = make_learner("series", accuracy=0.05, step_size=0.1)
     query = learner.ask()
-    assert query.inner.size == query.orders.size == 0
+    assert learner.drawn.inner.size == learner.drawn.orders.size == 0
     learner.tell(query, np.ones(query.attributes.size), 0.7)
     np.testing.assert_allclose(learner.last_coef.sum(), 0.1 * 10)  # erf is 1 there; E[point] is all ones, sum 10
 
@@ -186,11 +138,11 @@ def test_at_zero_weights_the_slope_is_exact_and_costs_nothing():
 def test_a_missing_value_of_a_factor_means_no_step():
     X, y = make_data(100)
     learner = make_learner("series").run(X, y)
-    while not (query := learner.ask()).inner.size:
-        learner.tell(query, X[0, query.attributes], y[0])
-    before, rounds = learner.last_coef, learner.n_rounds
+    while not learner.drawn.inner.size:
+        learner.run(X[:1], y[:1])
+    before, rounds, query = learner.last_coef, learner.n_rounds, learner.ask()
     values = X[0, query.attributes]
-    values[query.inner[0]] = np.nan
+    values[learner.drawn.inner[0]] = np.nan
     learner.tell(query, values, y[0])
     assert (learner.last_coef == before).all()
     assert learner.n_rounds == rounds + 1
@@ -201,7 +153,7 @@ def test_the_budget_holds_on_average(variant):
     """Draws an example: point draws and expected draws of the slope, within 4 standard errors."""
     X, y = make_data(20_000)
     learner = make_learner(variant).run(X, y)
-    s = learner._series
+    s = learner.series
     one_call = s.orders * s.repeats
     variance = s.chances @ one_call**2 - (s.chances @ one_call) ** 2
     error = np.sqrt(variance * (1 if s.shared else 2) / len(y))
@@ -233,7 +185,7 @@ def test_max_looks_is_never_passed_and_its_bias_is_known():
 def query_draws(learner, X, y):
     for row, target in zip(X, y, strict=True):
         query = learner.ask()
-        yield query.point.size + query.inner.size
+        yield learner.drawn.point.size + learner.drawn.inner.size
         learner.tell(query, row[query.attributes], target)
 
 

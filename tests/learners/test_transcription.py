@@ -12,14 +12,14 @@ Y = X @ RNG.standard_normal(D)
 MOMENTS = np.mean(X**2, axis=0)
 
 
-def estimates(query, x, y, w):
-    """x_tilde and phi from the looks alone, with the weights as the transcription has them."""
+def estimates(attributes, drawn, x, y):
+    """x_tilde and phi from the looks alone."""
     x_tilde = np.zeros(D)
-    for place, weight in zip(query.point, query.point_weights, strict=True):
-        x_tilde[query.attributes[place]] += weight * x[query.attributes[place]]
+    for i, weight in zip(attributes[drawn.point], drawn.point_weights, strict=True):
+        x_tilde[i] += weight * x[i]
     phi = -y
-    for place, weight in zip(query.inner, query.inner_weights[:, 0], strict=True):
-        phi += weight * x[query.attributes[place]]
+    for j, weight in zip(attributes[drawn.inner], drawn.inner_weights[:, 0], strict=True):
+        phi += weight * x[j]
     return x_tilde, phi
 
 
@@ -87,7 +87,7 @@ def test_kernels_do_what_the_pseudo_code_says(cls, step, options):
     for x, y in zip(X, Y, strict=True):
         query = learner.ask()
         np.testing.assert_allclose(learner.last_coef, plain.weights(), rtol=0, atol=1e-9)
-        x_tilde, phi = estimates(query, x, y, plain.weights())
+        x_tilde, phi = estimates(query.attributes, learner.drawn, x, y)
         total += plain.weights()
         plain.update(phi * x_tilde)
         learner.tell(query, x[query.attributes], y)

@@ -50,7 +50,7 @@ class Model(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the cells bought so far say, and the units in which attributes are learnt from."""
+    """Running moments of the cells bought so far, and the units in which the model sees attributes."""
 
     attributes: np.ndarray  # (d, 4): looks, mean, variance; and what a value is multiplied by
     targets: np.ndarray  # (c,): the mean of each target

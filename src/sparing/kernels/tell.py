@@ -81,7 +81,7 @@ def as_learnt(x, i, seen, options):
 def estimate(draws, values, y, seen, options, point, phi):
     """Fill ``point`` and ``phi`` (one per output).
 
-    Returns false if the inner product could not be had because a value told was NaN.
+    Returns false if the inner product is unavailable because a value told was NaN.
     """
     n_point = draws.point_weights.size
     estimate_point(draws, values, seen, options, point)

@@ -39,8 +39,7 @@ class Loop(ABC):
 
     def ask(self) -> Query:
         """What to look at of the next example. The same query until it is told."""
-        attributes = self._asked().copy()  # the caller may write to the query
-        return Query(self.n_rounds, attributes)
+        return Query(self.n_rounds, self._asked().copy())  # the caller may write to it
 
     def _checked(self, query: Query, values, y) -> tuple[np.ndarray, np.ndarray]:
         """Values and targets as arrays; or an error, before anything has changed."""

@@ -12,12 +12,12 @@ from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
 from sparing.learners.ask_tell import Loop
 from sparing.learners.online_state import Memory, State
-from sparing.learners.slopes import Drawn, Pending, PlugInSlope, SeriesSlope, drawn
+from sparing.learners.slopes import Drawn, Pending, PlugInSlope, SeriesSlope
 from sparing.types import Query
 
 PENALTY = {"ridge": kernel.RIDGE, "lasso": kernel.LASSO, "shrunk": kernel.SHRUNK}
 PAPER_INNER = {"ridge": kernel.SQUARE, "lasso": kernel.ABSOLUTE, "shrunk": kernel.ABSOLUTE}
-STEPS = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "adagrad": kernel.ADAGRAD}
+STEPS: dict[Any, int] = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "adagrad": kernel.ADAGRAD}
 CHUNK = 65536  # rows between two chances to report progress or to be interrupted
 
 
@@ -37,11 +37,6 @@ class StepRule(NamedTuple):
 
     size: str | float
     scale: float = 1.0
-
-    @property
-    def kind(self) -> int:
-        """How kernels use the constant."""
-        return STEPS[self.size] if isinstance(self.size, str) else kernel.FIXED
 
     def constant(self, penalty: str, radius: float, d: int, theorem: Callable[[], dict[str, Any]]) -> float:
         """The constant; ``theorem`` gives the arguments of the theorem, which need not be known otherwise."""
@@ -150,7 +145,7 @@ class OnlineLearner(Memory, Loop):
         return StepRule(self.step_size, self.step_scale)
 
     def _turn(self) -> None:
-        """Begin the next phase; only two-phased learners have one."""
+        """Begin the next phase, where there is one and it is due."""
 
     # The loop -------------------------------------------------------------------------------------------------------
 
@@ -170,7 +165,7 @@ class OnlineLearner(Memory, Loop):
         """The draws of this round; they are computed anew for a learner that was restored or has run since."""
         self.begin()
         if self._pending is None or self._pending[0] != self.n_rounds:
-            self._pending = self.n_rounds, self._slope.ask(self._known())
+            self._pending = self.n_rounds, self._slope.ask(self._state)
         return self._pending[1]
 
     def _asked(self) -> np.ndarray:
@@ -179,7 +174,7 @@ class OnlineLearner(Memory, Loop):
     @property
     def drawn(self) -> Drawn:
         """How the values of the next query will be used: which draws estimate what, and with which weights."""
-        return drawn(self._drawn())
+        return self._drawn().view()
 
     def tell(self, query: Query, values, y) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
@@ -189,31 +184,23 @@ class OnlineLearner(Memory, Loop):
         """
         self.begin()
         values, y = self._checked(query, values, y)
-        self._slope.tell(self._known(), self._drawn(), values, y)
-        self._turn_if_due()
+        self._slope.tell(self._state, self._drawn(), values, y)
+        self._turn()
 
     def _chunk(self) -> int:
         return int(min(CHUNK, self._design.until - self.n_rounds))
 
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
-        self._slope.run(self._known(), X, y, first, last)
-        self._turn_if_due()
-
-    def _turn_if_due(self) -> None:
-        if self.n_rounds >= self._design.until:
-            self._turn()
+        self._slope.run(self._state, X, y, first, last)
+        self._turn()
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
-        """Begin with the running moments of cells bought elsewhere, in a pilot for instance.
-
-        ``variances`` are those about the means, whether the learner centers or not.
-        """
+        """Begin with the running moments of cells bought elsewhere; variances are about the means, centered or not."""
         self.begin()
-        state = self._known()
-        seen = state.seen.attributes
+        seen = self._state.seen.attributes
         seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.VARIANCE] = counts, means, variances
-        state.seen.targets[:] = target_means
-        state.model.counts[kernel.EXAMPLES] = n_examples
+        self._state.seen.targets[:] = target_means
+        self._state.model.counts[kernel.EXAMPLES] = n_examples
 
     def _restore(self, groups) -> None:
         super()._restore(groups)
@@ -225,7 +212,7 @@ class OnlineLearner(Memory, Loop):
     @property
     def point_looks(self) -> int:
         """Looks per example that estimate the point, the papers' k."""
-        return self._slope.point_looks(self.budget, self.split)
+        return self._slope.n_point or (self.budget - 1 if self.split == "paper" else self.budget // 2)
 
     def _options(self) -> kernel.Options:
         """What the kernels are told in the present phase."""
@@ -240,7 +227,7 @@ class OnlineLearner(Memory, Loop):
             everything=False,
             penalty=PENALTY[self.penalty],
             inner=inner if looks.importance is None else kernel.MOMENT,
-            step_kind=rule.kind,
+            step_kind=STEPS.get(rule.size, kernel.FIXED),
             step=step,
             radius=self.radius,
             center=bool(self.center),

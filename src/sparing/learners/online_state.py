@@ -26,12 +26,8 @@ class Memory(Saved):
     n_outputs: int
     center: bool
 
-    _state: State | None = None
+    _state: Any = None  # a State, once there is one
     _estimates: np.ndarray | None = None  # second moments that phase one of a two-phased learner hands on
-
-    def _known(self) -> State:
-        assert self._state is not None, "begin() comes first"
-        return self._state
 
     @property
     def coef(self) -> np.ndarray:

@@ -6,6 +6,7 @@ HK is Hazan & Koren 2012, KS is Kukliansky & Shamir 2015. Ridge learners take pr
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
 from sparing.learners.online import PAPER_INNER, Looks, OnlineLearner, StepRule
+from sparing.learners.online_state import State
 
 
 class AERR(OnlineLearner):
@@ -42,12 +44,12 @@ class AELR(OnlineLearner):
     penalty = "lasso"
 
 
-# Known second moments ------------------------------------------------------------------------------------------------
-
-
 @dataclass(kw_only=True, eq=False)
-class KnownMoments(OnlineLearner):
-    """Draws attributes by their known second moments.
+class DDAERR(OnlineLearner):
+    r"""Ridge with looks by known second moments, :math:`q_i \propto \sqrt{E[x_i^2]}` (KS Algorithm 1, equation 4).
+
+    Expected excess risk at most :math:`\frac{4B^2}{\sqrt m}\sqrt{\|E[x^2]\|_{1/2}/k + 1}` (KS Theorem 3.5).
+    Parameters not listed here are those of :class:`OnlineLearner`.
 
     Parameters
     ----------
@@ -79,25 +81,14 @@ class KnownMoments(OnlineLearner):
         )
 
 
-class DDAERR(KnownMoments):
-    r"""Ridge with looks by known second moments, :math:`q_i \propto \sqrt{E[x_i^2]}` (KS Algorithm 1, equation 4).
-
-    Expected excess risk at most :math:`\frac{4B^2}{\sqrt m}\sqrt{\|E[x^2]\|_{1/2}/k + 1}` (KS Theorem 3.5).
-    The parameters are those of :class:`KnownMoments` and :class:`OnlineLearner`.
-    """
-
-
-class DDAELR(KnownMoments):
+class DDAELR(DDAERR):
     r"""Lasso with looks by known second moments, :math:`q_i \propto E[x_i^2]` (KS Algorithm 3, Lemma 4.3).
 
     Expected excess risk at most :math:`4B^2\sqrt{5\log(2d)(\|E[x^2]\|_1/k + 1)/m}` (KS Theorem 4.6).
-    The parameters are those of :class:`KnownMoments` and :class:`OnlineLearner`.
+    The parameters are those of :class:`DDAERR`.
     """
 
     penalty = "lasso"
-
-
-# Estimated second moments --------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
@@ -129,16 +120,12 @@ class TwoPhase(OnlineLearner):
     floor: float = 0.05
 
     half_norm: ClassVar[float | None] = None
-    uniform: ClassVar[str] = "AERR"  # the algorithm whose step phase one takes
 
     def __post_init__(self):
         super().__post_init__()
         (checks.fraction if isinstance(self.pilot, float) else checks.whole)("pilot", self.pilot)
         checks.fraction("confidence", self.confidence)
-        if isinstance(self.epsilon, str):
-            checks.one_of("epsilon", self.epsilon, ("zero", "theory"))
-        else:
-            checks.positive("epsilon", self.epsilon, zero=True)
+        checks.one_of_or(partial(checks.positive, zero=True), "epsilon", self.epsilon, ("zero", "theory"))
         if not 0 <= self.floor < 1 or (self.floor == 0 and self.epsilon in ("zero", 0)):
             raise ValueError(
                 f"floor must lie in (0, 1), or in [0, 1) with a positive epsilon; got {self.floor!r}. Without either, "
@@ -193,7 +180,7 @@ class TwoPhase(OnlineLearner):
                 designs.uniform(self.n_attributes),
                 until=self.n_pilot,
                 options={"track": True, "inner": PAPER_INNER[self.penalty]} | only_look,
-                theorem={"algorithm": self.uniform, "n_examples": self.n_pilot},
+                theorem={"algorithm": {"ridge": "AERR", "lasso": "AELR"}[self.penalty], "n_examples": self.n_pilot},
                 exact=False,
             )
         moments, width = self.second_moments, self.confidence_width
@@ -206,25 +193,24 @@ class TwoPhase(OnlineLearner):
         )
 
     def _turn(self) -> None:
-        """Draw by the estimates from now on, starting from the average of the weights of phase one."""
-        state = self._known()
+        """After phase one, draw by the estimates, starting from the average of its weights."""
+        if self.n_rounds < self._design.until:
+            return
         self._estimates = self.second_moments
         self._design, self._pending = self._looks(), None
-        options, model = self._options(), state.model
+        options, model = self._options(), self._state.model
         if self._design.importance is not None:
             model = model._replace(importance=self._design.importance)
         kernel.restart(model, kernel.average(model), options)
-        self._state = state._replace(model=model, table=alias_table(self._design.probabilities), options=options)
+        self._state = State(model, alias_table(self._design.probabilities), self._state.seen, options)
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
-        """Begin with the moments of a pilot of ``n_examples`` bought elsewhere, which completes phase one.
-
-        ``variances`` are those about the means, whether the learner centers or not.
-        """
+        """Begin with the moments of a pilot bought elsewhere, which completes phase one."""
         if not self.in_phase_two:
             self.pilot = checks.whole("n_examples", n_examples)
         super().recall(counts, means, variances, target_means, n_examples)
         if not self.in_phase_two:
+            self._design = self._design._replace(until=self.n_rounds)
             self._turn()
 
 
@@ -232,14 +218,9 @@ class TwoPhase(OnlineLearner):
 class TwoPhasedDDAERR(TwoPhase):
     r"""Ridge with second moments estimated on the way (KS Algorithm 2).
 
-    Phase one averages :math:`A_i` of :math:`x_i^2`; phase two draws :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`.
-    The other parameters are those of :class:`TwoPhase` and :class:`OnlineLearner`.
-
-    Parameters
-    ----------
-    half_norm : float, optional
-        A bound on :math:`\|E[x^2]\|_{1/2}`. With it, the theoretical step size is that of KS Theorem 3.6, without it
-        that of KS Theorem 3.12.
+    Phase one averages :math:`A_i` of :math:`x_i^2`; phase two draws :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`. With
+    ``half_norm``, a bound on :math:`\|E[x^2]\|_{1/2}`, the theoretical step size is that of KS Theorem 3.6, without it
+    that of KS Theorem 3.12. The other parameters are those of :class:`TwoPhase` and :class:`OnlineLearner`.
     """
 
     half_norm: float | None = None  # type: ignore[misc]  # a setting here, None elsewhere
@@ -253,10 +234,6 @@ class TwoPhasedDDAELR(TwoPhase):
     """
 
     penalty = "lasso"
-    uniform = "AELR"
-
-
-# Baselines -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(kw_only=True, eq=False)
@@ -279,14 +256,6 @@ class AER(OnlineLearner):
     ----------
     alpha : float
         :math:`\lambda` of the loss as written above, which also sets the steps: there is no other step size.
-
-    Examples
-    --------
-    >>> from sparing.datasets import make_power_law
-    >>> data = make_power_law(5_000, n_attributes=20, random_state=0)
-    >>> learner = AER(20, budget=4, radius=2.0, alpha=0.1).run(data.data, data.target)
-    >>> bool(abs(learner.last_coef).sum() <= 2.0 + 1e-12)
-    True
     """
 
     alpha: float

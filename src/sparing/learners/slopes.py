@@ -16,28 +16,15 @@ from sparing.learners.online_state import State
 _NO_TERMS = kernel.Terms(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
-class Pending(NamedTuple):
-    """The draws of a round that was asked and is not told yet."""
-
-    draws: Draws
-    terms: kernel.Terms = _NO_TERMS
-
-    @property
-    def attributes(self) -> np.ndarray:
-        """The distinct attributes that were drawn."""
-        return self.draws.attributes[: self.draws.sizes[0]]
-
-
 class Drawn(NamedTuple):
     """How a learner will use the values of a query. ``point`` and ``inner`` are places in ``query.attributes``.
 
     The point is estimated from the values at ``point`` with weights 1 / (k q_i), the inner product with the weights of
     the model from those at ``inner`` with weights w_j / (n p_j), one column per output.
 
-    A learner that estimates the derivative by its Taylor series draws, for each shift of the loss, an order n and n
-    factors, and multiplies them. A factor averages N draws, in the order of ``inner``, with weights w_j / (N p_j);
-    draws shared by all shifts are listed once. The last three arrays are empty for other learners, and where the
-    weights are zero and the derivative is known.
+    The Taylor series of a derivative draws, for each shift of the loss, an order n and n factors. A factor averages N
+    draws, in the order of ``inner``, with weights w_j / (N p_j); draws shared by all shifts are listed once. The last
+    three arrays are empty for other learners, and where the weights are zero and the derivative is known.
     """
 
     point: np.ndarray
@@ -49,12 +36,23 @@ class Drawn(NamedTuple):
     term_weights: np.ndarray  # a_n / Pr[n], over the number of shifts
 
 
-def drawn(pending: Pending) -> Drawn:
-    """The draws as a user may see them, copied."""
-    draws = pending.draws
-    k, n = draws.point_weights.size, int(draws.sizes[2])
-    arrays = (draws.place[:k], draws.point_weights, draws.place[k : k + n], draws.inner_weights[:n], *pending.terms)
-    return Drawn(*(array.copy() for array in arrays))
+class Pending(NamedTuple):
+    """The draws of a round that was asked and is not told yet."""
+
+    draws: Draws
+    terms: kernel.Terms = _NO_TERMS
+
+    @property
+    def attributes(self) -> np.ndarray:
+        """The distinct attributes that were drawn."""
+        return self.draws.attributes[: self.draws.sizes[0]]
+
+    def view(self) -> Drawn:
+        """The draws as a user may see them, copied."""
+        _, place, point_weights, inner_weights, (_, _, n), *_ = self.draws
+        k = point_weights.size
+        arrays = (place[:k], point_weights, place[k : k + n], inner_weights[:n], *self.terms)
+        return Drawn(*(array.copy() for array in arrays))
 
 
 @dataclass(frozen=True)
@@ -64,13 +62,7 @@ class PlugInSlope:
     tube: float = -1.0  # half-width of the tube; the squared loss has a negative one
     accuracy: float = 1.0
 
-    def point_looks(self, budget: int, split: str) -> int:
-        """Looks per example that estimate the point: all but one, or half of them."""
-        return budget - 1 if split == "paper" else budget // 2
-
-    def inner_looks(self, budget: int, split: str) -> float:
-        """Looks per example that estimate the inner product."""
-        return float(budget - self.point_looks(budget, split))
+    n_point = 0  # the learner splits its budget as it likes
 
     def ask(self, state: State) -> Pending:
         """Draw the looks of the next round."""
@@ -106,14 +98,6 @@ class SeriesSlope:
     n_point: int  # looks that the expected length of the series leaves to the point
 
     tube, accuracy = -1.0, 1.0  # kernels see no tube: the series holds the loss
-
-    def point_looks(self, budget: int, split: str) -> int:
-        """Looks per example that estimate the point, whatever the split."""
-        return self.n_point
-
-    def inner_looks(self, budget: int, split: str) -> float:
-        """Expected looks per example of the series."""
-        return kernel.expected_looks(self.series)
 
     def _room(self, state: State) -> Pending:
         """Arrays for the looks of the costliest round."""

@@ -10,7 +10,7 @@ from sparing import checks
 from sparing.kernels import series as kernel
 from sparing.learners.losses import AnalyticLoss, tube_loss
 from sparing.learners.online import OnlineLearner
-from sparing.learners.papers import KnownMoments
+from sparing.learners.papers import DDAERR
 from sparing.learners.slopes import PlugInSlope, SeriesSlope
 
 MOST_LOOKS = 10_000_000  # a round of more looks would exhaust the memory
@@ -109,7 +109,8 @@ class AnalyticLearner(OnlineLearner):
     @property
     def expected_inner_looks(self) -> float:
         """Expected draws per example for the slope, while the weights are not zero."""
-        return self._slope.inner_looks(self.budget, self.split)
+        plug_in = isinstance(self._slope, PlugInSlope)
+        return float(self.budget - self.point_looks) if plug_in else kernel.expected_looks(self.series)
 
     @property
     def series(self) -> kernel.Series:
@@ -211,20 +212,13 @@ class AESVR(AnalyticLearner):
 
 
 @dataclass(kw_only=True, eq=False)
-class PlugInSVR(KnownMoments):
+class PlugInSVR(DDAERR):
     r"""DDAERR with the smooth tube loss of AESVR, its slope taken at the estimated inner product.
 
     :math:`\phi = \frac12[\mathrm{erf}((\tilde\theta-\delta)/\epsilon) + \mathrm{erf}((\tilde\theta+\delta)/\epsilon)]`
-    with the estimate :math:`\tilde\theta` of :math:`w \cdot x - y`. It is biased where the estimate is noisy, but of
-    bounded variance: split the budget evenly. The other parameters are those of :class:`KnownMoments` and
-    :class:`OnlineLearner`.
-
-    Parameters
-    ----------
-    tube : float
-        :math:`\delta`, errors up to which cost nothing.
-    accuracy : float
-        :math:`\epsilon`, how closely the smooth loss follows the tube loss.
+    with ``tube`` :math:`\delta`, ``accuracy`` :math:`\epsilon` and the estimate :math:`\tilde\theta` of
+    :math:`w \cdot x - y`: biased where the estimate is noisy, but of bounded variance. Split the budget evenly. The
+    other parameters are those of :class:`DDAERR`.
     """
 
     tube: float = 0.1
