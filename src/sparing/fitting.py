@@ -141,14 +141,14 @@ def fit_table(
 
 
 def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
-    from sparing.models.summary import describe
+    from sparing.models.summary import summarize
 
-    d, store = len(table.names), getattr(model.learner_, "bought", None)
-    if store is None:
-        looks, spread = getattr(model.learner_, "looks", np.zeros(d)), np.ones(d)
+    d, learner = len(table.names), model.learner_
+    if hasattr(learner, "bought"):
+        summary = summarize(learner.bought)
+        looks, spread = summary.counts, summary.spreads
     else:
-        seen = describe(store)
-        looks, spread = seen.counts, np.sqrt(seen.variances)
+        looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.ones(d) if prices is None else prices.costs
     weights = np.ravel(model.coef_)
     rows = [

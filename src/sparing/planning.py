@@ -17,21 +17,22 @@ from sparing import checks
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.fitting import read_prices
-from sparing.kernels.factor import Factors
 from sparing.learners import PairwiseMoments
-from sparing.learners.keepers import WIDEST_FULL
-from sparing.models.covariance import covariance_rounds
-from sparing.models.em import Standard, after
-from sparing.models.factor import choose_rank, factor_rounds, factor_weights
-from sparing.models.pairwise import WIDEST_TO_TRY
-from sparing.models.summary import describe
+from sparing.models.covariance import covariance_iterates
+from sparing.models.em import StandardizedCells, nth_iterate
+from sparing.models.factor import factor_iterates
+from sparing.models.factor_gradients import implied_covariance
+from sparing.models.gaussian import Gaussian
+from sparing.models.summary import summarize
 from sparing.tables import read_table
 from sparing.theory import rows_needed
+from sparing.types import money_units
 
 LEAST_PILOT = 30  # examples
 LARGEST = 4e7  # simulated values at once
-ROUNDS, FULL_ROUNDS = 20, 40  # of EM, for a few factors and for any covariance
-RANKS = (2, 5, 10)
+WIDEST = 3000  # attributes
+WIDEST_FULL = 100  # attributes, up to which the pilot's model is any covariance, else one of a few factors
+ITERATIONS, RANK = 40, 10
 
 
 class Prospect(NamedTuple):
@@ -44,25 +45,6 @@ class Prospect(NamedTuple):
     whole_examples: int
     whole: float  # NaN where the spend buys fewer than two whole rows
     whole_deviation: float
-
-
-class World(NamedTuple):
-    """Attributes and target as the pilot's model has them: centred, in their own units."""
-
-    loadings: np.ndarray
-    noise: np.ndarray
-
-    def draw(self, n: int, generator) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and targets."""
-        rows = generator.standard_normal((n, self.loadings.shape[1])) @ self.loadings.T
-        rows += generator.standard_normal(rows.shape) * np.sqrt(self.noise)
-        return rows[:, :-1], rows[:, -1]
-
-    def error(self, weights: np.ndarray) -> float:
-        """The exact squared error of weights, over the target's variance."""
-        with_target = np.append(-weights, 1.0)
-        variance = float(np.sum(self.loadings[-1] ** 2) + self.noise[-1])
-        return float((np.sum((with_target @ self.loadings) ** 2) + with_target**2 @ self.noise) / variance)
 
 
 def plan(
@@ -102,20 +84,19 @@ def plan(
     >>> bool(dear.few < cheap.few)
     True
     """
-    if cells.n_outputs != 1 or cells.n_examples < LEAST_PILOT or cells.n_attributes > WIDEST_TO_TRY:
+    if cells.n_outputs != 1 or cells.n_examples < LEAST_PILOT or cells.n_attributes > WIDEST:
         raise ValueError(
-            f"a plan needs a pilot of {LEAST_PILOT} examples or more with one target and at most {WIDEST_TO_TRY:,} "
+            f"a plan needs a pilot of {LEAST_PILOT} examples or more with one target and at most {WIDEST:,} "
             f"attributes; got {cells.n_examples} examples, {cells.n_outputs} targets, {cells.n_attributes} attributes."
         )
     shop = Shop(cells.n_attributes, budget, costs=costs, groups=groups)
     spends = sorted(_spends(shop) if spends is None else [checks.positive("spends", spend) for spend in spends])
-    rank, _, _ = choose_rank(cells, describe(cells), [min(r, cells.n_attributes) for r in RANKS], ROUNDS)
     generator = np.random.default_rng(checks.seed(random_state))
     few, whole = np.full((2, len(spends), checks.whole("repetitions", repetitions, at_least=2)), np.nan)
     for repetition in range(repetitions):
-        world = _world(cells.take(generator.integers(0, cells.n_examples, cells.n_examples)), rank)
+        world = _world(cells.take(generator.integers(0, cells.n_examples, cells.n_examples)))
         for at, spend in enumerate(spends):
-            few[at, repetition], whole[at, repetition] = _both(world, shop, spend, generator)
+            few[at, repetition], whole[at, repetition] = _both(world, shop, budget, spend, generator)
             if progress is not None:
                 progress(1.0 / (len(spends) * repetitions))
     return [
@@ -127,57 +108,59 @@ def plan(
 
 def _spends(shop: Shop) -> list[float]:
     rows = min(10_000, LARGEST / shop.n_attributes)
-    return [float(f"{shop.budget * n:.3g}") for n in np.geomspace(min(100, rows / 2), rows, 5)]
+    return [float(f"{shop.amount(shop.budget) * n:.3g}") for n in np.geomspace(min(100, rows / 2), rows, 5)]
 
 
 def _few_rows(shop: Shop, spend: float) -> int:
-    return int(spend / shop.budget * (1 + 1e-9))
+    return int(money_units(spend, shop.decimals)) // shop.budget
 
 
 def _whole_rows(shop: Shop, spend: float) -> int:
-    return int(spend / shop.prices.sum() * (1 + 1e-9))
+    return int(money_units(spend, shop.decimals) // shop.prices.sum())
 
 
-def _world(cells: Cells, rank: int) -> World:
-    """The model of a pilot: any covariance for up to 100 attributes, where a few factors would leave out too much.
+def _world(cells: Cells) -> Gaussian:
+    """The pilot's model of attributes and target, centred: any covariance for up to 100 attributes, else few factors.
 
-    What shrinks it to the identity is taken small: every bit of that looks like noise that no spend could remove.
+    It is hardly shrunk toward the identity: that would look like noise that no spend could remove.
     """
-    seen = describe(cells)
-    if cells.n_attributes > WIDEST_FULL:
-        return _in_units(*after(factor_rounds(cells, seen, rank), ROUNDS))
-    data = Standard(cells, seen)
-    covariance = after(covariance_rounds(data, np.eye(data.counts.size), prior=1.0), FULL_ROUNDS)
-    return _in_units(data, Factors(np.linalg.cholesky(covariance), np.zeros(len(covariance))))
+    data = StandardizedCells(cells, summarize(cells))
+    spreads = np.concatenate([data.spreads, data.target_spreads])
+    if cells.n_attributes <= WIDEST_FULL:
+        covariance = nth_iterate(covariance_iterates(data, np.eye(spreads.size), prior=1.0), ITERATIONS)
+        return Gaussian.of_covariance(np.zeros(spreads.size), covariance * np.outer(spreads, spreads))
+    factors = nth_iterate(factor_iterates(cells, data, RANK), ITERATIONS // 2)
+    loadings = factors.loadings * spreads[:, None]
+    return Gaussian.of_factors(np.zeros(spreads.size), loadings, factors.noise * spreads**2)
 
 
-def _in_units(data: Standard, factors: Factors) -> World:
-    units = np.concatenate([data.units, data.target_units])
-    return World(factors.loadings * units[:, None], factors.noise * units**2)
+def _error(world: Gaussian, weights: np.ndarray) -> float:
+    """The exact squared error of weights, relative to the target's variance."""
+    with_target = np.append(-weights, 1.0)[:, None]
+    return float(np.sum(with_target * world.times(with_target)) / world.variances[-1])
 
 
-def _both(world: World, shop: Shop, spend: float, generator) -> tuple[float, float]:
+def _both(world: Gaussian, shop: Shop, budget, spend: float, generator) -> tuple[float, float]:
     """The error of a few values of many examples, and that of whole rows for the same money."""
     rows, whole_rows = _few_rows(shop, spend), _whole_rows(shop, spend)
     if rows < 2 or rows * shop.n_attributes > 10 * LARGEST:
         raise ValueError(f"a spend of {spend:g} is {rows:,} examples: too few, or too many, to simulate.")
-    X, y = world.draw(rows, generator)
-    budget = shop.budget if shop.costs is not None else int(shop.budget)
+    drawn = world.simulate(rows, generator)
     learner = PairwiseMoments(
         shop.n_attributes,
         budget=budget,
         costs=shop.costs,
-        groups=shop.units.tolist(),
+        groups=shop.items.tolist(),
         n_examples=rows,
         random_state=int(generator.integers(2**31)),
     )
-    learner.run(X, y)
-    few = world.error(learner.coef)
+    few = _error(world, learner.run(drawn[:, :-1], drawn[:, -1]).coef)
     if whole_rows < 2:
         return few, np.nan
-    X, y = world.draw(whole_rows, generator)
+    drawn = world.simulate(whole_rows, generator)
+    X, y = drawn[:, :-1], drawn[:, -1]
     ridge = RidgeCV(alphas=float(np.mean(X**2)) * X.shape[1] * np.logspace(-5, 2, 15)).fit(X, y)
-    return few, world.error(ridge.coef_)
+    return few, _error(world, ridge.coef_)
 
 
 def advice(prospects: list[Prospect]) -> str:
@@ -225,9 +208,7 @@ def whole_rows_needed(cells: Cells, excess: float) -> int:
 
     From the spectrum that the pilot's model has, for standard attributes (Agarwal & Gonen, Corollary 1).
     """
-    rank, rounds, _ = choose_rank(cells, describe(cells), [min(r, cells.n_attributes) for r in RANKS], ROUNDS)
-    data, factors = after(factor_rounds(cells, describe(cells), rank), rounds)
-    d = data.n_attributes
-    covariance = factors.loadings[:d] @ factors.loadings[:d].T + np.diag(factors.noise[:d])
-    weights = factor_weights(data, factors)[:, 0]
+    data = StandardizedCells(cells, summarize(cells))
+    joint = implied_covariance(nth_iterate(factor_iterates(cells, data, RANK), ITERATIONS // 2))
+    covariance, weights = joint[:-1, :-1], np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
     return rows_needed(eigvalsh(covariance).clip(0.0), excess=excess, radius=max(float(np.linalg.norm(weights)), 1e-6))

@@ -7,7 +7,7 @@ learner.coef   ──►  the model
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class Ledger:
     per_example: float = np.inf
     total: float = np.inf
     costs: np.ndarray | None = None
-    decimals: int | None = None
+    decimals: Any = None
     cells: int = 0
     examples: int = 0
     spent_units: int = 0

@@ -136,7 +136,7 @@ class OnlineFit:
             scale = self._pilot_scale(summary, distances) if _is_auto(scale) else scale
             estimates = self._estimates(summary, distances, scale)
         divide_by = np.ones(self.n_attributes) if scale is None else scale
-        radius = self._auto_radius(estimates, summary) if _is_auto(self.radius) else float(self.radius)
+        radius = self._auto_radius(estimates) if _is_auto(self.radius) else float(self.radius)
         moments = None
         if self.design != "uniform":
             moments = estimates if self.second_moments is None else self.second_moments / divide_by**2
@@ -168,16 +168,15 @@ class OnlineFit:
         squares = self._squares(self.center * summary.means)
         return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
 
-    def _auto_radius(self, moments, summary: Summary) -> float:
+    def _auto_radius(self, moments) -> float:
         r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
 
         :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
         a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
         (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
         """
-        variance, lasso = float(summary.target_variances.sum()), self.penalty == "lasso"
-        if not self.center:
-            variance += float(np.sum(summary.target_means**2))
+        lasso, targets = self.penalty == "lasso", self.bought.targets
+        variance = float(np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0).sum())
         if variance == 0.0:
             return 1.0  # a constant target: zero weights fit it, whatever the radius
         if not _is_auto(self.alpha):
