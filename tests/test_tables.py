@@ -43,7 +43,7 @@ def test_two_classes_of_any_kind_become_signs(tmp_path, frame):
 
 def test_text_is_refused_by_name_or_encoded(tmp_path, frame):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    with pytest.raises(ValueError, match=r"column 'sex' is not numeric.*--encode.*--drop sex"):
+    with pytest.raises(ValueError, match=r"column 'sex' is not numeric.*encode=True.*drop=\['sex'\]"):
         read_table(tmp_path / "data.csv", "score")
     table = read_table(tmp_path / "data.csv", "score", encode=True)
     assert table.names == ["age", "dose", "ill", "sex=f", "sex=m"]
@@ -107,11 +107,11 @@ def test_what_cannot_be_read_says_why(tmp_path, frame):
     for name, target, message in [
         ("data.csv", "scores", "no column 'scores'; did you mean 'score'"),
         ("data.csv", "zzz", "no column 'zzz'; it has age, dose"),
-        ("data.csv", None, "no target: say which column"),
+        ("data.csv", None, "no target given: data.csv does not say which column to predict"),
         ("data.csv", "kind", "has 3 classes that are not numbers"),
-        ("bad.parquet", "y", "bad.parquet could not be read"),
+        ("bad.parquet", "y", "bad.parquet cannot be read"),
         ("empty.csv", "y", "empty.csv is empty"),
-        ("bad.npz", None, "bad.npz could not be read"),
+        ("bad.npz", None, "bad.npz cannot be read"),
         ("short.npz", None, r"shape \(2,\) for 3 rows"),
         ("data.xlsx", "y", r"must end in one of \.csv"),
     ]:

@@ -16,7 +16,7 @@ from sklearn.linear_model import RidgeCV
 from sparing import checks
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
-from sparing.fitting import read_prices
+from sparing.files import InputError
 from sparing.kernels.factor import Factors
 from sparing.learners import PairwiseMoments
 from sparing.learners.keepers import WIDEST_FULL
@@ -25,7 +25,8 @@ from sparing.models.em import Standard, after
 from sparing.models.factor import choose_rank, factor_rounds, factor_weights
 from sparing.models.pairwise import WIDEST_TO_TRY
 from sparing.models.summary import describe
-from sparing.tables import read_table
+from sparing.tables import read_prices, read_table
+from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
 
 LEAST_PILOT = 30  # examples
@@ -199,14 +200,12 @@ def advice(prospects: list[Prospect]) -> str:
 
 
 def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **reading) -> tuple[Cells, Any]:
-    """A pilot, and its price list: cells saved before, or ``n_rows`` of a data file, looked at uniformly."""
+    """A pilot and its price list: cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks."""
     path = Path(path)
-    if path.suffix == ".npz" and path.is_file():
-        with np.load(path, allow_pickle=False) as stored:
-            if "probabilities" in stored and "starts" in stored:
-                if costs is not None:
-                    raise ValueError("saved cells have no names to find prices by; pass the data file with --costs.")
-                return Cells.from_state(dict(stored)), None
+    if path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}:
+        if costs is not None:
+            raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
+        return Cells.load(path), None
     table = read_table(path, target, **reading)
     prices = None if costs is None else read_prices(costs, table.names)
     learner = PairwiseMoments(
