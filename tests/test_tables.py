@@ -1,13 +1,21 @@
 """Reading the user's own files."""
 
 import builtins
+import gzip
+import io
+import re
+import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
+from typer.testing import CliRunner
 
-from sparing.tables import read_table
+from sparing.cli import app
+from sparing.tables import read_prices, read_table
 
 
 @pytest.fixture
@@ -140,3 +148,150 @@ def test_without_pandas_the_extra_is_named(tmp_path, frame, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(ImportError, match=r'pip install "sparing\[table\]"'):
         read_table(tmp_path / "data.csv", "score")
+
+
+# Refused files ------------------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_column_does_not_leak_the_target(tmp_path, frame):
+    (tmp_path / "data.csv").write_text("y,a,y\n1,2,1\n2,3,2\n3,4,3\n")
+    with pytest.raises(ValueError, match=r"data.csv has two columns named 'y'; rename one of them"):
+        read_table(tmp_path / "data.csv", "y")
+    twice = pa.table([pa.array([1.0, 2.0]), pa.array([3.0, 4.0])], names=["y", "y"])
+    pq.write_table(twice, tmp_path / "data.parquet")
+    with pytest.raises(ValueError, match=r"data.parquet has two columns named 'y'"):
+        read_table(tmp_path / "data.parquet", "y")
+    (tmp_path / "data.csv").write_text("sex,sex=f,y\nf,1,1\nm,0,2\nm,1,3\n")
+    with pytest.raises(ValueError, match=r"indicators has two columns named 'sex=f'"):
+        read_table(tmp_path / "data.csv", "y", encode=True)
+    (tmp_path / "data.csv").write_text("y,y.1,b\n1,5,1\n2,6,1\n3,8,2\n")
+    assert read_table(tmp_path / "data.csv", "y").names == ["y.1", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,y\n1,2,3,4\n5,6,7,8\n", "row 1 has 4 values for the 3 columns of data.csv"),
+        ("a,b,y\n1,2,3\n1,2,3,4,5\n", "line 3 has 5 values for the 3 columns of data.csv"),
+        ("\n\na,b,y\n", "data.csv has a header but no rows"),
+        ("\n\n", "data.csv is empty"),
+        ("a,b,y\n1,2,\xff", "data.csv cannot be read as a table: 'utf-8' codec"),
+    ],
+)
+def test_rows_that_do_not_fit_the_header_are_refused(tmp_path, text, message):
+    """Longer rows used to shift all columns by one, silently."""
+    (tmp_path / "data.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.csv", "y")
+
+
+def test_blank_lines_marks_quotes_and_trailing_separators_are_accepted(tmp_path):
+    text = '\n"a;\n1";b;y\n1;2;3;\n4;5;6;\n7;8;10;\n'
+    (tmp_path / "data.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    table = read_table(tmp_path / "data.csv", "y")
+    assert (table.names, table.y.tolist()) == (["a;\n1", "b"], [3.0, 6.0, 10.0])
+
+
+def test_booleans_and_whole_numbers_with_gaps_stay_what_they_are(tmp_path):
+    (tmp_path / "data.csv").write_text("flag,n,y\nTrue,1,1\nFalse,2,2\n,3,1\nTrue,,2\nFalse,5,\n")
+    table = read_table(tmp_path / "data.csv", "y", drop_missing=True)
+    assert (table.X.tolist(), table.classes) == ([[1.0, 1.0], [0.0, 2.0]], ("1", "2"))
+
+
+def spoilt_files(folder):
+    """Files that a reader must refuse, by name."""
+    rng = np.random.default_rng(0)
+    np.savez_compressed(folder / "good.npz", X=rng.normal(size=(50, 4)), y=rng.normal(size=50))
+    good = (folder / "good.npz").read_bytes()
+    packed = gzip.compress(b"a,b,y\n" + b"1,2,3\n4,5,6\n7,8,9\n" * 50)
+    wide = sparse.coo_array(([1.0], ([0], [10**9])), shape=(3, 10**12))
+    files = {
+        "truncated.npz": good[: len(good) // 2],
+        "corrupted.npz": good[:200] + bytes(255 - byte for byte in good[200:260]) + good[260:],
+        "empty.npz": b"",
+        "truncated.csv.gz": packed[: len(packed) // 2],
+        "corrupted.csv.gz": packed[:20] + b"\0\0\0\0" + packed[24:],
+        "empty.csv.gz": b"",
+        "nothing.csv.gz": gzip.compress(b""),
+        "empty.parquet": b"",
+        "huge.npz": npz_claiming("(10000000, 10000000)"),
+        "negative.npz": npz_claiming("(-1, 3)"),
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    with (folder / "wide.npz").open("wb") as file:
+        sparse.save_npz(file, wide)
+    with np.load(folder / "wide.npz") as parts:
+        np.savez(folder / "wide.npz", **dict(parts), y=np.arange(3.0))
+    csr = sparse.csr_array(np.eye(3))
+    indices = np.array([0, 1, 2**30], csr.indices.dtype)
+    np.savez(folder / "outside.npz", format=b"csr", shape=csr.shape, data=csr.data, indptr=csr.indptr, indices=indices,
+             y=np.arange(3.0))  # fmt: skip
+    np.savez(folder / "targets.npz", X=np.ones((3, 2)), y=np.array([1j, 2j, 3j]))
+    lists = pa.table({"a": [[1, 2], [3], [4]], "y": [1.0, 2.0, 4.0], "y2": [{"b": 1}, {"b": 2}, {"b": 3}]})
+    pq.write_table(lists, folder / "nested.parquet")
+    (folder / "good.npz").unlink()
+    return sorted(path.name for path in folder.iterdir())
+
+
+def npz_claiming(shape: str) -> bytes:
+    """An archive whose array has the header of a matrix of that shape, and a few bytes."""
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+    header = text.ljust(117) + "\n"
+    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + b"\0" * 64
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("X.npy", array)
+        archive.writestr("y.npy", array)
+    return file.getvalue()
+
+
+def test_every_bad_file_is_one_line_and_exit_code_2(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = spoilt_files(tmp_path)
+    assert len(names) == 14
+    for name in names:
+        with pytest.raises(ValueError, match=r"\w"):
+            read_table(name, None if name.endswith("npz") else "y")
+        target = [] if name.endswith("npz") else ["--target", "y"]
+        result = CliRunner().invoke(app, ["compare", name, *target])
+        assert (result.exit_code, result.output) == (2, result.stderr), name
+        assert re.fullmatch(r"sparing: .+\n", result.stderr), name
+
+
+def test_nested_columns_can_be_left_out_and_nested_targets_are_refused(tmp_path):
+    spoilt_files(tmp_path)
+    path = tmp_path / "nested.parquet"
+    with pytest.raises(ValueError, match="columns 'a', 'y2' are not numeric"):
+        read_table(path, "y")
+    with pytest.raises(ValueError, match=r"the target 'y2' has values like {'b': 1}; choose one of numbers or text"):
+        read_table(path, "y2", drop=["a"])
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_price_lists_in_every_dialect(tmp_path, start, separator):
+    lines = ["attribute,cost,group", "a,1.5,", "b,2,blood"]
+    (tmp_path / "prices.csv").write_text(start + "\n".join(lines).replace(",", separator), encoding="utf-8")
+    prices = read_prices(tmp_path / "prices.csv", ["b", "a"])
+    assert (prices.costs.tolist(), prices.groups) == ([2.0, 1.5], ["blood", ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("attribute,cost\na,1\na,2\n", "line 3 of prices.csv prices 'a' a second time"),
+        ("attribute,cost\na\n", "line 2 of prices.csv has 1 values for 2 columns"),
+        ("attribute,cost\na,1,2\n", "line 2 of prices.csv has 3 values for 2 columns"),
+        ("attribute,cost,cost\na,1,2\n", "two columns named 'cost'"),
+        ("attribute;cost\na;1,5\n", "line 2 of prices.csv has the cost '1,5'; give a positive number"),
+        ("attribute,cost\na,-1\n", "has the cost '-1'"),
+        ("attribute,cost\na,nan\n", "has the cost 'nan'"),
+        ("", "has no columns attribute and cost"),
+        ("attribute,cost\na,\xff\n", "cannot be read as a price list"),
+    ],
+)
+def test_bad_price_lists_are_refused(tmp_path, text, message):
+    (tmp_path / "prices.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
+        read_prices(tmp_path / "prices.csv", ["a"])

@@ -121,9 +121,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path):
 def test_folders_of_other_settings_or_other_files_are_refused(tmp_path):
     Reproduction(tmp_path / "runs", TINY, 0).open()
     Reproduction(tmp_path / "runs", TINY, 0).open()
-    with pytest.raises(
-        ValueError, match="with protocol 'quick', not 'full'; ask for the same, or choose a new"
-    ):
+    with pytest.raises(ValueError, match="with protocol 'quick', not 'full'; ask for the same, or choose a new"):
         Reproduction(tmp_path / "runs", TINY._replace(name="full"), 0).open()
     with pytest.raises(ValueError, match="holds other files; choose a new folder"):
         Reproduction(tmp_path, TINY, 0).open()

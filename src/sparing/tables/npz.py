@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,12 +25,13 @@ def array_names(path: Path) -> set[str]:
 
 
 def read_arrays(path: Path, target: str | None):
-    """The matrix, the target as it is in the file, names of the columns and of the target."""
+    """The matrix, values of the target as they are in the file, names of the columns and of the target."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            stored = {name: file[name] for name in file.files}
+        arrays = {name: array for name, array in stored.items() if isinstance(array, np.ndarray)}
         is_sparse = set(arrays) >= SPARSE or set(arrays) >= COORDINATES
-        X = sparse.load_npz(path) if is_sparse else arrays.get("X", arrays.get("data"))
+        X: Any = sparse.load_npz(path) if is_sparse else arrays.get("X", arrays.get("data"))
         if X is not None and hasattr(X, "check_format"):
             X.check_format(full_check=True)  # an index out of range would be read from anywhere in memory
     except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
@@ -45,8 +47,8 @@ def read_arrays(path: Path, target: str | None):
         raise InputError(f"the target {target!r} has shape {y.shape} for {X.shape[0]} rows", "store one value per row")
     if X.shape[1] > MOST_COLUMNS:
         raise InputError(f"{path.name} has {X.shape[1]:,} columns, over {MOST_COLUMNS:,}", "store fewer columns")
-    X = X.tocsr() if is_sparse else X
-    return X.astype(np.float64), y, [f"x{i}" for i in range(X.shape[1])], target
+    X = X.tocsr() if sparse.issparse(X) else X
+    return X.astype(np.float64), _values(y, target), [f"x{i}" for i in range(X.shape[1])], target
 
 
 def _target(path: Path, arrays, target: str | None) -> tuple[np.ndarray, str]:
@@ -63,6 +65,13 @@ def _target(path: Path, arrays, target: str | None) -> tuple[np.ndarray, str]:
         return _read_npy(Path(target)), Path(target).stem
     refuse_unknown([target], list(arrays), "array", path.name)
     raise AssertionError("unreachable")
+
+
+def _values(y: np.ndarray, target: str) -> list:
+    try:
+        return y.tolist()
+    except Exception as error:  # text of no alphabet
+        raise InputError(f"the target {target!r} has broken values: {first_line(error)}", "check the file") from error
 
 
 def _read_npy(path: Path) -> np.ndarray:

@@ -55,11 +55,10 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
             f"{target!r} is both the target and a column to leave out", "take it from {drop}", {"drop": None}
         )
     if path.suffix.lower() == ".npz":
-        X, y, names, target = read_arrays(path, target)
+        X, values, names, target = read_arrays(path, target)
         refuse_unknown(drop, names, "column", path.name)
         kept = [i for i, name in enumerate(names) if name not in drop]
         X, names = (X[:, kept], [names[i] for i in kept]) if drop else (X, names)
-        values = y.tolist()
     else:
         X, values, names, target = read_columns(path, target, drop, encode)
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing)
