@@ -48,7 +48,9 @@ def read_arrays(path: Path, target: str | None):
     if X.shape[1] > MOST_COLUMNS:
         raise InputError(f"{path.name} has {X.shape[1]:,} columns, over {MOST_COLUMNS:,}", "store fewer columns")
     X = X.tocsr() if sparse.issparse(X) else X
-    return X.astype(np.float64), _values(y, target), [f"x{i}" for i in range(X.shape[1])], target
+    with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are refused with their columns
+        X = X.astype(np.float64)
+    return X, _values(y, target), [f"x{i}" for i in range(X.shape[1])], target
 
 
 def _target(path: Path, arrays, target: str | None) -> tuple[np.ndarray, str]:
