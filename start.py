@@ -1,4 +1,4 @@
-"""Set up sparing in a virtual environment of its own and run it: `demo`, `test`, `docs`, `fuzz`, or a command after `run`.
+"""Set up sparing in a virtual environment of its own; then `demo`, `test`, `docs`, `fuzz`, or a command after `run`.
 
 python3 start.py demo     the demonstration on embedded data
 python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests, documentation

@@ -114,6 +114,10 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["absent.csv", "--target", "digit"], "there is no file 'absent.csv'"),
         (["digits.xls"], "its name must end in one of"),
         (["digits.csv"], "name one with --target"),
+        (["words.csv", "--target", "y"], "indicators with --encode, or leave it out with --drop a."),
+        (["holes.csv", "--target", "y"], "fill them, or leave out those 1 of 3 rows with --drop-missing."),
+        (["twice.csv", "--target", "y"], "twice.csv has two columns named 'y'; rename one of them."),
+        (["digits.npz", "--output", "."], "'.' is a folder; name a file with --output."),
         (["digits.csv", "--target", "digti"], "did you mean 'digit'?"),
         (["digits.npz", "--budget", "65"], "pass a budget between 2 and 64"),
         (["digits.npz", "--budget", "1"], "budget must be a whole number, 2 or more; got 1"),
@@ -133,6 +137,9 @@ def test_compare_takes_its_options(run, digits, tmp_path):
 def test_wrong_input_is_one_line_and_exit_code_2(run, digits, tmp_path, arguments, message):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "header.csv").write_text("a,b,y\n")
+    (tmp_path / "words.csv").write_text("a,y\nred,2\nblue,3\nred,4\n")
+    (tmp_path / "holes.csv").write_text("a,y\n1,2\n,3\n4,5\n")
+    (tmp_path / "twice.csv").write_text("a,y,y\n1,2,2\n2,3,3\n4,5,5\n")
     (tmp_path / "narrow.csv").write_text("a,y\n" + "1,2\n3,4\n5,6\n" * 40)
     (tmp_path / "short.csv").write_text("a,b,y\n1,2,3\n")
     result = run("compare", *arguments)

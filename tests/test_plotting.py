@@ -65,9 +65,7 @@ def test_every_format_offered_can_be_written(tmp_path, suffix):
 def test_a_name_without_a_suffix_is_a_png_and_other_suffixes_are_refused(tmp_path):
     assert save_picture(empty_figure(figsize=(1, 1)), tmp_path / "noext") == tmp_path / "noext.png"
     assert [path.name for path in tmp_path.iterdir()] == ["noext.png"]
-    with pytest.raises(
-        ValueError, match=r"picture\.xyz is not the name of a picture; let it end in one of \.png"
-    ):
+    with pytest.raises(ValueError, match=r"picture\.xyz is not the name of a picture; let it end in one of \.png"):
         picture_path("picture.xyz")
 
 

@@ -82,16 +82,16 @@ def plan(
     Parameters
     ----------
     cells : Cells
-        The pilot: some values of some examples, however they were bought.
+        The pilot: some values of some examples, from any design.
     budget : float
-        What will be spent on one example: attributes, or money with ``costs``.
+        The spend on one example: attributes, or money with ``costs``.
     costs, groups : price and panel of each attribute, optional
     spends : list of float, optional
-        Totals to look at; by default from that of 100 examples to that of 10,000 (or what fits in memory).
+        Total spends to evaluate; by default those of 100 to 10,000 examples (or what fits in memory).
     repetitions : int
         Bootstrap draws of the pilot.
     progress : callable, optional
-        Called with the part of all the work that was just done.
+        Called with the fraction of all work that was just done.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def _both(world: World, shop: Shop, spend: float, generator) -> tuple[float, flo
 
 
 def advice(prospects: list[Prospect]) -> str:
-    """The plan in a sentence."""
+    """The plan in one sentence."""
     compared = [p for p in prospects if np.isfinite(p.whole)]
     if not compared:
         return "No spend here buys two whole rows: a few values of many examples are the only way."
@@ -192,11 +192,11 @@ def advice(prospects: list[Prospect]) -> str:
     if better and not worse:
         return f"A few values of many examples are the better buy from a spend of {min(better):,.6g} on."
     if worse and not better:
-        return "Whole rows of fewer examples are the better buy, where they can be had."
+        return "Whole rows of fewer examples are the better buy, where they are available."
     if better and worse:
         few, whole = (", ".join(f"{spend:,.6g}" for spend in spends) for spends in (better, worse))
         return f"A few values of many examples are the better buy at {few}; whole rows of fewer examples at {whole}."
-    return "The pilot cannot tell which way is better: the errors expected are within their spread."
+    return "The pilot does not decide which way is better: the expected errors differ by less than their spread."
 
 
 def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **reading) -> tuple[Cells, Any]:

@@ -18,7 +18,7 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
     "#E69F00",
     "#000000",
     "#CC79A7",
-)  # told apart by most colour-blind readers (Okabe & Ito, and two more)
+)  # distinguishable for most colour-blind readers (Okabe & Ito, and two more)
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
 WIDE_AXIS = 1e5
 LONGEST_NAME = 30  # characters of an attribute beside its bar
@@ -96,7 +96,7 @@ def _label(axes, comparison, title: str) -> None:
 
 
 def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
-    """Draw a :class:`sparing.fitting.Report`: the largest effects, and the spend on those attributes."""
+    """Draw the report of a fit: the largest effects, and the spend on those attributes."""
     shown = report.attributes[:most][::-1]
     places = range(len(shown))
     figure = empty_figure(figsize=(9.0, 1.2 + 0.28 * len(shown)))

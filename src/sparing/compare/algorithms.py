@@ -56,7 +56,7 @@ class Algorithm:
     def style(self) -> dict[str, Any]:
         """Label, colour, marker and line in pictures. The lasso family is dashed with hollow markers.
 
-        No two algorithms share colour, marker and line, so that they can be told apart without colours.
+        No two algorithms share colour, marker and line, so that they are distinguishable without colours.
         """
         label = f"{self.label} (whole rows)" if self.whole_rows else self.label
         return {"label": label, "color": self.colour, "marker": self.marker, **LINES[self.penalty]}

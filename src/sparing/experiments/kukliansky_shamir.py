@@ -215,7 +215,7 @@ FIGURES = (
                 "At small spends DDAELR varies less than online lasso.",
                 Steadier("DDAELR", "OnlineLasso", part="small"),
                 "From so few whole rows online lasso hardly leaves the zero predictor, which does not vary; and ten "
-                "runs determine a ratio of deviations only up to a factor of two or three.",
+                "runs determine a ratio of deviations to a factor of two or three.",
             ),
             Claim(
                 "As the spend grows, online lasso draws ahead of DDAELR.", Lower("OnlineLasso", "DDAELR", part="large")
