@@ -198,6 +198,16 @@ def test_booleans_and_whole_numbers_with_gaps_stay_what_they_are(tmp_path):
     assert (table.X.tolist(), table.classes) == ([[1.0, 1.0], [0.0, 2.0]], ("1", "2"))
 
 
+def test_nullable_columns_of_parquet_files_are_numbers(tmp_path):
+    columns = {"n": pd.array([1, None, 3, 4], "Int64"), "flag": pd.array([True, False, None, True], "boolean")}
+    pd.DataFrame({**columns, "y": pd.array([1, 2, 3, None], "Int64")}).to_parquet(tmp_path / "data.parquet")
+    with pytest.raises(ValueError, match="'n', 'flag', 'y' are missing 3 values"):
+        read_table(tmp_path / "data.parquet", "y")
+    pd.DataFrame({**columns, "y": [1.0, 2.0, 3.0, 5.0]}).to_parquet(tmp_path / "data.parquet")
+    table = read_table(tmp_path / "data.parquet", "y", drop_missing=True)
+    assert (table.X.tolist(), table.classes) == ([[1.0, 1.0], [4.0, 1.0]], ("1.0", "5.0"))
+
+
 def spoilt_files(folder):
     """Files that a reader must refuse, by name."""
     rng = np.random.default_rng(0)

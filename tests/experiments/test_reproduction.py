@@ -125,6 +125,13 @@ def test_folders_of_other_settings_or_other_files_are_refused(tmp_path):
         Reproduction(tmp_path / "runs", TINY._replace(name="full"), 0).open()
     with pytest.raises(ValueError, match="holds other files; choose a new folder"):
         Reproduction(tmp_path, TINY, 0).open()
+    for number, text in enumerate(("[1]", "{", '{"editor.fontSize": 12}')):  # of some other program
+        theirs = tmp_path / f"theirs{number}" / "settings.json"
+        theirs.parent.mkdir()
+        theirs.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="holds other files; choose a new folder with folder"):
+            Reproduction(theirs.parent, TINY, 0).open()
+        assert theirs.read_text(encoding="utf-8") == text
 
 
 def test_settings_are_written_once_and_at_once(tmp_path):

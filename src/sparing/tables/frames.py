@@ -133,7 +133,9 @@ def _flags(column) -> np.ndarray | None:
 def _numbers(frame, places: list[int], flags: dict[int, np.ndarray]) -> np.ndarray:
     numbers = np.empty((len(frame), len(places)))
     plain = [at for at, i in enumerate(places) if i not in flags]
-    numbers[:, plain] = frame.iloc[:, [places[at] for at in plain]].to_numpy(dtype=np.float64)
+    taken = frame.iloc[:, [places[at] for at in plain]]
+    nullable = any(not isinstance(dtype, np.dtype) for dtype in taken.dtypes)  # as Parquet files may hold
+    numbers[:, plain] = taken.to_numpy(dtype=np.float64, **({"na_value": np.nan} if nullable else {}))
     for at, i in enumerate(places):
         if i in flags:
             numbers[:, at] = flags[i]
