@@ -92,8 +92,9 @@ def test_npz(tmp_path, matrix, target):
         read_table(tmp_path / "a.npz", "wieght")
 
 
-def test_sparse_npz_with_the_target_beside_or_inside(tmp_path):
-    X, y = sparse.random_array((5, 4), density=0.5, format="csr", rng=0), np.array([1.0, 2, 3, 4, 5])
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "dia", "bsr"])
+def test_sparse_npz_with_the_target_beside_or_inside(tmp_path, layout):
+    X, y = sparse.random_array((5, 4), density=0.5, format=layout, rng=0), np.array([1.0, 2, 3, 4, 5])
     sparse.save_npz(tmp_path / "words.npz", X)
     np.save(tmp_path / "sides.npy", y)
     with pytest.raises(ValueError, match="has no array y or target"):

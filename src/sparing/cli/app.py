@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from shlex import quote
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -113,7 +114,7 @@ def option(argument: str, value: Any) -> str:
     name = f"--{OPTIONS.get(argument, argument).replace('_', '-')}"
     if value is None or isinstance(value, bool):
         return name
-    return f"{name} {','.join(map(str, value)) if isinstance(value, list) else value}"
+    return f"{name} {quote(','.join(map(str, value)) if isinstance(value, list) else str(value))}"
 
 
 def names_in(text: str) -> list[str]:

@@ -11,8 +11,7 @@ from sparing.files import InputError
 from sparing.tables.names import first_line, refuse_unknown, some
 
 MOST_COLUMNS = 10_000_000  # of a sparse matrix, which can claim any number; each has a name and a weight
-SPARSE = {"indptr", "indices", "shape"}
-COORDINATES = {"row", "col", "shape"}
+SPARSE = {"format", "shape", "data"}  # the arrays of every kind of sparse matrix
 
 
 def array_names(path: Path) -> set[str]:
@@ -30,8 +29,7 @@ def read_arrays(path: Path, target: str | None):
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
         arrays = {name: array for name, array in stored.items() if isinstance(array, np.ndarray)}
-        is_sparse = set(arrays) >= SPARSE or set(arrays) >= COORDINATES
-        X: Any = sparse.load_npz(path) if is_sparse else arrays.get("X", arrays.get("data"))
+        X: Any = sparse.load_npz(path) if set(arrays) >= SPARSE else arrays.get("X", arrays.get("data"))
         if X is not None and hasattr(X, "check_format"):
             X.check_format(full_check=True)  # an index out of range would be read from anywhere in memory
     except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
