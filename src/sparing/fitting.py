@@ -47,7 +47,7 @@ class Report:
             said.append(_quality(1.0 - facts["risk"], facts["risk_error"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
-            said.append(f"{never:,} attributes were never bought (too dear for the budget, or too many); weight 0.")
+            said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
         return [*said, f"Learner: {facts.get('setting', '')}. {facts.get('why', '').capitalize()}".rstrip(". ") + "."]
 
     @property
