@@ -1,11 +1,13 @@
-"""Set up sparing in a virtual environment of its own and run it: `demo`, `test`, `docs`, or any command after `run`.
+"""Set up sparing in a virtual environment of its own; then `demo`, `test`, `docs`, `fuzz`, or a command after `run`.
 
 python3 start.py demo     the demonstration on embedded data
 python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests, documentation
 python3 start.py docs     the documentation site, in docs/_build/html
+python3 start.py fuzz --minutes 30    broken files for all readers, for so long
 python3 start.py run compare my.csv --target price --budget 5
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -60,6 +62,14 @@ def test(arguments):
     run("python", "-m", "pytest", "-n", "2", *arguments)
 
 
+def fuzz(arguments):
+    """The fuzz suite, for as many minutes as ``--minutes`` says."""
+    parser = argparse.ArgumentParser(prog="start.py fuzz")
+    parser.add_argument("--minutes", type=float, default=5.0, help="time for all readers together (default: 5)")
+    os.environ["SPARING_FUZZ_MINUTES"] = str(parser.parse_args(arguments).minutes)
+    run("python", "-m", "pytest", "-n", "0", "-q", "-s", "tests/fuzz")
+
+
 def main(arguments):
     if sys.version_info < (3, 11):  # noqa: UP036 - this script is what an older Python would be tried with
         sys.exit(f"sparing needs Python 3.11 or newer; this is {sys.version.split()[0]}")
@@ -68,6 +78,9 @@ def main(arguments):
         install("test")
         find_data()
         test(rest)
+    elif command == "fuzz":
+        install("test")
+        fuzz(rest)
     elif command == "docs":
         install("docs")
         find_data()

@@ -19,7 +19,6 @@ from sparing.cli import app
 from sparing.compare import ALGORITHMS, Row, compare
 from sparing.compare.result import Comparison
 from sparing.datasets import load_digits_pair
-from sparing.plotting import look
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
 QUICK = ["--seeds", "2", "--points", "2"]
@@ -75,7 +74,9 @@ def test_tables_are_whole_in_a_terminal_of_80_columns_and_in_a_pipe(run, monkeyp
     if terminal and points == 6:
         assert max(map(len, shown)) <= 80
     if not terminal:
-        assert all(line.startswith(look(name)["label"]) for line, name in zip(shown, ALGORITHMS, strict=True))
+        assert all(
+            line.startswith(ALGORITHMS[name].style["label"]) for line, name in zip(shown, ALGORITHMS, strict=True)
+        )
 
 
 @pytest.mark.parametrize("source", ["digits.csv", "digits.parquet", "digits.npz"])
@@ -103,10 +104,8 @@ def test_compare_takes_its_options(run, digits, tmp_path):
                        test_fraction=0.5, scale=False, random_state=7)  # fmt: skip
     written = pd.read_csv(tmp_path / "sparing-compare.csv")
     assert written["error"].tolist() == [row.error for row in expected.rows]
-    again = run("compare", "digits.npz", "--algorithms", "AELR", "--quiet", *QUICK)
-    assert again.output.splitlines() == [
-        f"{line}, in place of the one that was there" for line in result.output.splitlines()
-    ]
+    again = run("compare", "digits.npz", "--algorithms", "AELR", "--quiet", "--force", *QUICK)
+    assert again.output.splitlines() == [f"{line} (replaced)" for line in result.output.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,11 @@ def test_compare_takes_its_options(run, digits, tmp_path):
     [
         (["absent.csv", "--target", "digit"], "there is no file 'absent.csv'"),
         (["digits.xls"], "its name must end in one of"),
-        (["digits.csv"], "no target: say which column"),
+        (["digits.csv"], "name one with --target"),
+        (["words.csv", "--target", "y"], "indicators with --encode, or leave it out with --drop a."),
+        (["holes.csv", "--target", "y"], "fill them, or leave out those 1 of 3 rows with --drop-missing."),
+        (["twice.csv", "--target", "y"], "twice.csv has two columns named 'y'; rename one of them."),
+        (["digits.npz", "--output", "."], "'.' is a folder; name a file with --output."),
         (["digits.csv", "--target", "digti"], "did you mean 'digit'?"),
         (["digits.npz", "--budget", "65"], "pass a budget between 2 and 64"),
         (["digits.npz", "--budget", "1"], "budget must be a whole number, 2 or more; got 1"),
@@ -123,7 +126,7 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["digits.npz", "--test-fraction", "0.9"], "365 rows are too few"),
         (["digits.npz", "--output", "nowhere/out"], "there is no folder 'nowhere'"),
         (["digits.npz", "--jobs", "0"], "jobs is a number of threads, or -1 for one per core; got 0"),
-        (["empty.csv", "--target", "y"], "empty.csv is empty; it needs a header and one line an example"),
+        (["empty.csv", "--target", "y"], "empty.csv is empty; it needs a header and one line per example"),
         (["header.csv", "--target", "y"], "header.csv has a header but no rows"),
         (["."], "'.' is a folder; name a file in it"),
         (["narrow.csv", "--target", "y"], "n_features = 1: nothing to choose between; add some"),
@@ -134,6 +137,9 @@ def test_compare_takes_its_options(run, digits, tmp_path):
 def test_wrong_input_is_one_line_and_exit_code_2(run, digits, tmp_path, arguments, message):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "header.csv").write_text("a,b,y\n")
+    (tmp_path / "words.csv").write_text("a,y\nred,2\nblue,3\nred,4\n")
+    (tmp_path / "holes.csv").write_text("a,y\n1,2\n,3\n4,5\n")
+    (tmp_path / "twice.csv").write_text("a,y,y\n1,2,2\n2,3,3\n4,5,5\n")
     (tmp_path / "narrow.csv").write_text("a,y\n" + "1,2\n3,4\n5,6\n" * 40)
     (tmp_path / "short.csv").write_text("a,b,y\n1,2,3\n")
     result = run("compare", *arguments)

@@ -6,7 +6,8 @@ from scipy import sparse
 
 from sparing import learners
 from sparing.compare import ALGORITHMS, LINE_UPS, algorithm_names, compare
-from sparing.compare.experiment import Data, seed_of_repetition
+from sparing.compare.data import Data
+from sparing.compare.running import seed_of_repetition
 from sparing.datasets import load_mnist_pair, make_power_law
 
 
@@ -139,7 +140,7 @@ def test_reading_claims_nothing_within_the_noise():
 def test_reading_says_where_whole_rows_are_better():
     X = np.random.default_rng(2).normal(size=(600, 6))
     reading = compare(X, X @ np.arange(1.0, 7.0), budget=2, algorithms=["AERR", "Ridge"], seeds=2, points=1).reading()
-    assert reading.startswith("Whole rows, where they can be had, were better here")
+    assert reading.startswith("Whole rows, where they are available, were better here")
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from sparing import checks
+from sparing.files import written_whole
 
 _FILE_FORMAT = 1
 
@@ -212,17 +213,24 @@ class Cells:
         return cells
 
     def save(self, path) -> Path:
-        """Write one file; its name, ending in .npz."""
+        """Write one file, whole or not at all, and return its path, which ends in .npz."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        np.savez_compressed(path, **self.state())  # type: ignore[arg-type]  # its other keyword is a flag
+        with written_whole(path) as file:
+            np.savez_compressed(file, **self.state())  # type: ignore[arg-type]  # its other keyword is a flag
         return path
 
     @classmethod
     def load(cls, path) -> Self:
-        """Read what :meth:`save` wrote."""
-        with np.load(path) as stored:
-            return cls.from_state(dict(stored))
+        """Read what :meth:`save` wrote. A file that holds anything else raises ``ValueError``."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return cls.from_state(dict(stored))
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
+            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+            raise ValueError(f"{Path(path).name} is not a readable store of cells: {reason}") from error
 
 
 def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:

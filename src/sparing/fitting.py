@@ -1,32 +1,24 @@
-"""A model of the user's own table, bought a few values at a time: what it says, and what it cost."""
+"""A model of the user's own table, trained on a few values of each row: its weights and its cost."""
 
-import csv
 import json
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sparing.estimators import BudgetLasso, BudgetRidge
-from sparing.tables import Table
+from sparing.files import write_csv, write_text
+from sparing.tables import PriceList, Table
 
-LEAST_ROWS = 10  # from which on learners judge themselves by rows held out
-Files = dict[str, tuple[str, Callable[[Path], object]]]  # by what is in them: the end of the name, what writes it
-
-
-@dataclass(frozen=True)
-class PriceList:
-    """Price of each attribute in the order of a table, and the panel that it comes with ("" is none)."""
-
-    costs: np.ndarray
-    groups: list[str]
+LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
+FILES = {"weights": "-weights.csv", "model": "-model.json", "cells": "-cells.npz"}  # ends of file names
 
 
 @dataclass(frozen=True)
 class Bought:
-    """One attribute of a report: its weight, its share of the prediction, and what was spent on it."""
+    """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
     weight: float
@@ -37,7 +29,7 @@ class Bought:
 
 @dataclass(frozen=True)
 class Report:
-    """A fitted model and where the money went."""
+    """A fitted model and its spend by attribute."""
 
     model: Any
     table: Table
@@ -55,23 +47,20 @@ class Report:
             said.append(_quality(1.0 - facts["risk"], facts["risk_error"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
-            said.append(f"{never:,} attributes were never bought (too dear for the budget, or too many); weight 0.")
+            said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
         return [*said, f"Learner: {facts.get('setting', '')}. {facts.get('why', '').capitalize()}".rstrip(". ") + "."]
 
     @property
-    def files(self) -> Files:
-        """What can be written of it, each with the end of its file's name: weights, model and the cells bought."""
-        files: Files = {"weights": ("-weights.csv", self._write_weights), "model": ("-model.json", self._write_model)}
+    def writers(self) -> dict[str, Callable[[Path], object]]:
+        """Functions that write the weights, the model and, unless the learner is online, the cells bought."""
+        writers: dict[str, Callable[[Path], object]] = {"weights": self._write_weights, "model": self._write_model}
         store = getattr(self.model.learner_, "bought", None)
         if store is not None:  # online learners keep nothing
-            files["cells"] = "-cells.npz", store.save
-        return files
+            writers["cells"] = store.save
+        return writers
 
     def _write_weights(self, path: Path) -> None:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["attribute", "weight", "effect", "looks", "spent"])
-            writer.writerows(astuple(bought) for bought in self.attributes)
+        write_csv(path, [field.name for field in fields(Bought)], (astuple(bought) for bought in self.attributes))
 
     def _write_model(self, path: Path) -> None:
         described = {
@@ -81,37 +70,17 @@ class Report:
             "weights": {bought.attribute: bought.weight for bought in self.attributes},
             "spent": self.model.spent_,
         }
-        path.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(described, indent=1) + "\n")
 
 
 def _quality(r2: float, error: float) -> str:
-    """The estimate in words. It is unbiased, not bounded: from few values it can be above 1, and a risk below 0."""
+    """The estimate in words. It is unbiased but not bounded: from few values it can exceed 1."""
     said = f"Estimated R² on whole rows {r2:z.2f} ± {error:.2f}, from bought values that were held out"
     if r2 > 1:
         return f"{said}: too few to tell, since no R² is above 1 and no risk below 0."
     if r2 < 2 * error:
         return f"{said}: {'no' if r2 <= 0 else 'not clearly'} better than predicting the mean."
     return f"{said}."
-
-
-def read_prices(path, names: list[str]) -> PriceList:
-    """Read a CSV file with columns attribute, cost and, if there are panels, group; every attribute needs a price."""
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or not {"attribute", "cost"} <= set(rows[0]):
-        raise ValueError(f"{path.name} needs a header with attribute and cost (and group, if there are panels).")
-    found = {row["attribute"]: row for row in rows}
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise ValueError(f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one); add a line each.")
-    try:
-        costs = np.array([float(found[name]["cost"]) for name in names])
-    except ValueError as error:
-        raise ValueError(f"{path.name} has a cost that is not a number: {error}.") from None
-    return PriceList(costs, [found[name].get("group") or "" for name in names])
 
 
 def fit_table(
@@ -127,8 +96,7 @@ def fit_table(
     """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it."""
     if table.X.shape[0] < LEAST_ROWS:
         raise ValueError(
-            f"{table.X.shape[0]} rows are too few to learn from and to tell how good the result is; pass {LEAST_ROWS} "
-            "or more."
+            f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
         )
     cls = {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
     options: dict[str, Any] = {"learner": learner, "random_state": random_state, "total_budget": total_budget}
@@ -136,7 +104,7 @@ def fit_table(
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(table.X, table.y)
     if not model.cells_:
-        raise ValueError(f"a total budget of {total_budget:g} buys not a single value; raise it, or leave it out.")
+        raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices))
 
 

@@ -16,7 +16,7 @@ from sklearn.linear_model import RidgeCV
 from sparing import checks
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
-from sparing.fitting import read_prices
+from sparing.files import InputError
 from sparing.learners import PairwiseMoments
 from sparing.models.covariance import covariance_iterates
 from sparing.models.em import StandardizedCells, nth_iterate
@@ -24,7 +24,8 @@ from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
 from sparing.models.gaussian import Gaussian
 from sparing.models.summary import summarize
-from sparing.tables import read_table
+from sparing.tables import read_prices, read_table
+from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
 from sparing.types import money_units
 
@@ -63,16 +64,16 @@ def plan(
     Parameters
     ----------
     cells : Cells
-        The pilot: some values of some examples, however they were bought.
+        The pilot: some values of some examples, from any design.
     budget : float
-        What will be spent on one example: attributes, or money with ``costs``.
+        The spend on one example: attributes, or money with ``costs``.
     costs, groups : price and panel of each attribute, optional
     spends : list of float, optional
-        Totals to look at; by default from that of 100 examples to that of 10,000 (or what fits in memory).
+        Total spends to evaluate; by default those of 100 to 10,000 examples (or what fits in memory).
     repetitions : int
         Bootstrap draws of the pilot.
     progress : callable, optional
-        Called with the part of all the work that was just done.
+        Called with the fraction of all work that was just done.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def _both(world: Gaussian, shop: Shop, budget, spend: float, generator) -> tuple
 
 
 def advice(prospects: list[Prospect]) -> str:
-    """The plan in a sentence."""
+    """The plan in one sentence."""
     compared = [p for p in prospects if np.isfinite(p.whole)]
     if not compared:
         return "No spend here buys two whole rows: a few values of many examples are the only way."
@@ -174,22 +175,20 @@ def advice(prospects: list[Prospect]) -> str:
     if better and not worse:
         return f"A few values of many examples are the better buy from a spend of {min(better):,.6g} on."
     if worse and not better:
-        return "Whole rows of fewer examples are the better buy, where they can be had."
+        return "Whole rows of fewer examples are the better buy, where they are available."
     if better and worse:
         few, whole = (", ".join(f"{spend:,.6g}" for spend in spends) for spends in (better, worse))
         return f"A few values of many examples are the better buy at {few}; whole rows of fewer examples at {whole}."
-    return "The pilot cannot tell which way is better: the errors expected are within their spread."
+    return "The pilot does not decide which way is better: the expected errors differ by less than their spread."
 
 
 def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **reading) -> tuple[Cells, Any]:
-    """A pilot, and its price list: cells saved before, or ``n_rows`` of a data file, looked at uniformly."""
+    """A pilot and its price list: cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks."""
     path = Path(path)
-    if path.suffix == ".npz" and path.is_file():
-        with np.load(path, allow_pickle=False) as stored:
-            if "probabilities" in stored and "starts" in stored:
-                if costs is not None:
-                    raise ValueError("saved cells have no names to find prices by; pass the data file with --costs.")
-                return Cells.from_state(dict(stored)), None
+    if path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}:
+        if costs is not None:
+            raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
+        return Cells.load(path), None
     table = read_table(path, target, **reading)
     prices = None if costs is None else read_prices(costs, table.names)
     learner = PairwiseMoments(

@@ -5,9 +5,9 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from sparing.experiments.claims import Claim, Evidence, judge
+from sparing.experiments.claims import Claim, Evidence, assess
 from sparing.experiments.comparisons import Alike, Falls, GrowsAcross, Lower, Narrows, Printed, Slope, Steadier
-from sparing.experiments.journal import Cell
+from sparing.experiments.journal import Run
 from sparing.experiments.runs import Runs
 
 SPENDS = (10.0, 20.0, 40.0)
@@ -16,12 +16,12 @@ NOISE = 0.01 * np.array([-1.0, 0.5, 1.0, -0.5, 0.0])  # five repetitions, of mea
 
 def runs(**means):
     """One panel: an algorithm's mean at each spend, with the same small noise for all."""
-    return Runs(cells("panel", **means))
+    return Runs(measured_runs("panel", **means))
 
 
-def cells(panel, *, spread=1.0, **means):
+def measured_runs(panel, *, spread=1.0, **means):
     return [
-        Cell(panel, name, spend, repetition, spend, mean + spread * noise, 0.0)
+        Run(panel, name, spend, repetition, spend, mean + spread * noise, 0.0)
         for name, values in means.items()
         for spend, mean in zip(SPENDS, values, strict=False)
         for repetition, noise in enumerate(np.roll(NOISE, len(name)))
@@ -31,14 +31,14 @@ def cells(panel, *, spread=1.0, **means):
 def each_run(panel, spend=10.0, **errors):
     """Algorithms by their errors in each repetition."""
     return [
-        Cell(panel, name, spend, repetition, spend, error, 0.0)
+        Run(panel, name, spend, repetition, spend, error, 0.0)
         for name, values in errors.items()
         for repetition, error in enumerate(values)
     ]
 
 
 def verdict(comparison, measured):
-    return judge(Claim("", comparison), measured).verdict
+    return assess(Claim("", comparison), measured).verdict
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def verdict(comparison, measured):
         ([0.5, 0.4, 0.6], "partly"),
         ([0.5, 0.601, 0.501], "partly"),  # it holds at one spend, the others are open
         ([0.9, 0.8, 0.6], "not"),
-        ([0.701, 0.601, 0.501], "not"),  # cannot be told apart
+        ([0.701, 0.601, 0.501], "not"),  # statistically indistinguishable
     ],
 )
 def test_lower(first, expected):
@@ -100,7 +100,7 @@ def test_the_weaker_side_decides(high, expected):
         ([0.9, 0.7, 0.5], "reproduced"),
         ([0.1, 0.2, 0.3], "reproduced"),  # from below
         ([0.5, 0.7, 0.9], "not"),
-        ([0.7, 0.6, 0.701], "not"),  # cannot be told
+        ([0.7, 0.6, 0.701], "not"),  # statistically indistinguishable
         ([0.5, 0.3, 0.1], "not"),  # it passes by and draws away
     ],
 )
@@ -109,14 +109,17 @@ def test_narrows(first, expected):
 
 
 def test_narrows_in_some_panels_of_two_spends_at_least():
-    far_and_near = cells("one", a=[0.9, 0.7, 0.5], bb=[0.4] * 3), cells("two", a=[0.5, 0.7, 0.9], bb=[0.4] * 3)
+    far_and_near = (
+        measured_runs("one", a=[0.9, 0.7, 0.5], bb=[0.4] * 3),
+        measured_runs("two", a=[0.5, 0.7, 0.9], bb=[0.4] * 3),
+    )
     assert verdict(Narrows("a", "bb"), Runs(chain(*far_and_near))) == "partly"
     assert Narrows("a", "bb").evidence(runs(a=[0.9], bb=[0.4])) == []
 
 
 def test_gains_across_panels():
     def panels(*gains):
-        return Runs(chain(*(cells(f"panel {i}", a=[0.5 - gain], bb=[0.5]) for i, gain in enumerate(gains))))
+        return Runs(chain(*(measured_runs(f"panel {i}", a=[0.5 - gain], bb=[0.5]) for i, gain in enumerate(gains))))
 
     assert verdict(GrowsAcross("a", "bb"), panels(0.0, 0.1, 0.2)) == "reproduced"
     assert verdict(GrowsAcross("a", "bb"), panels(0.0, 0.2, 0.1)) == "partly"
@@ -142,9 +145,9 @@ def test_the_spread_of_the_second_algorithm_counts():
 
 def test_steadier():
     def spreads(*factors):
-        wild = (cells("panel", spread=factor, bb=[0.5] * 3) for factor in factors)
-        by_spend = [[cell for cell in some if cell.spend == spend] for some, spend in zip(wild, SPENDS, strict=True)]
-        return Runs(chain(cells("panel", a=[0.5] * 3), *by_spend))
+        wild = (measured_runs("panel", spread=factor, bb=[0.5] * 3) for factor in factors)
+        by_spend = [[run for run in some if run.spend == spend] for some, spend in zip(wild, SPENDS, strict=True)]
+        return Runs(chain(measured_runs("panel", a=[0.5] * 3), *by_spend))
 
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 20)) == "reproduced"
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 0.05)) == "partly"
@@ -166,7 +169,7 @@ def test_steadier():
 def test_steadier_without_spread_or_runs(first, second, answer):
     measured = Runs(each_run("panel", a=first, bb=second))
     assert [piece.answer for piece in Steadier("a", "bb").evidence(measured)] == [answer]
-    assert "holds in" in judge(Claim("", Steadier("a", "bb")), measured).numbers
+    assert "holds in" in assess(Claim("", Steadier("a", "bb")), measured).numbers
 
 
 def null_ratio(rng):
@@ -216,18 +219,18 @@ def test_falls():
 
 
 def test_slope_is_that_of_a_power_law():
-    measured = Runs(cells("panel", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS]))
+    measured = Runs(measured_runs("panel", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS]))
     (evidence,) = Slope("a", 0.4, 0.6).evidence(measured)
     assert evidence.estimate == pytest.approx(0.5, abs=1e-3)
     assert verdict(Slope("a", 0.4, 0.6), measured) == "reproduced"
     assert verdict(Slope("a", 0.8, 1.2), measured) == "not"
-    steep = cells("steep", spread=0.01, a=[3 * spend for spend in SPENDS])
-    flat = cells("flat", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS])
+    steep = measured_runs("steep", spread=0.01, a=[3 * spend for spend in SPENDS])
+    flat = measured_runs("flat", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS])
     assert verdict(Slope("a", 0.4, 0.6), Runs([*steep, *flat])) == "partly"
 
 
 def test_printed_numbers():
-    measured = Runs([Cell(panel, "ratio", 0.0, 0, 0.0, value, 0.0) for panel, value in (("p", 0.45), ("q", 0.2))])
+    measured = Runs([Run(panel, "ratio", 0.0, 0, 0.0, value, 0.0) for panel, value in (("p", 0.45), ("q", 0.2))])
     for values, expected in (((0.45, 0.2), "reproduced"), ((0.45, 0.9), "partly"), ((0.9, 0.9), "not")):
         assert verdict(Printed("ratio", values, (0.01, 0.01)), measured) == expected
 
@@ -240,17 +243,17 @@ def test_printed_numbers_of_several_runs_have_a_margin():
 
 
 def test_a_level_meets_a_curve_at_all_its_spends():
-    measured = Runs([*cells("panel", curve=[0.3, 0.2, 0.1]), *cells("panel", level=[0.25])])
+    measured = Runs([*measured_runs("panel", curve=[0.3, 0.2, 0.1]), *measured_runs("panel", level=[0.25])])
     assert [piece.answer for piece in Lower("curve", "level").evidence(measured)] == ["no", "yes", "yes"]
     assert [piece.answer for piece in Lower("level", "curve").evidence(measured)] == ["yes", "no", "no"]
 
 
 def test_only_shared_repetitions_and_spends_count():
-    few = [cell for cell in cells("panel", a=[0.1, 0.1, 0.1]) if cell.repetition < 2 and cell.spend > 10]
-    (first, second) = Lower("a", "bb").evidence(Runs([*few, *cells("panel", bb=[0.5, 0.5, 0.5])]))
+    few = [run for run in measured_runs("panel", a=[0.1, 0.1, 0.1]) if run.repetition < 2 and run.spend > 10]
+    (first, second) = Lower("a", "bb").evidence(Runs([*few, *measured_runs("panel", bb=[0.5, 0.5, 0.5])]))
     assert (first.where, second.where) == ("20: a − bb", "40: a − bb")
     single = Lower("a", "bb").evidence(
-        Runs([cell for cell in cells("panel", a=[0.1], bb=[0.5]) if not cell.repetition])
+        Runs([run for run in measured_runs("panel", a=[0.1], bb=[0.5]) if not run.repetition])
     )
     assert single[0].margin == np.inf
     assert single[0].answer == "open"
@@ -258,10 +261,10 @@ def test_only_shared_repetitions_and_spends_count():
 
 def test_numbers_and_explanations():
     claim = Claim("a is lower", Lower("a", "bb"), "because")
-    held, failed = (judge(claim, runs(a=[a], bb=[0.5])) for a in (0.1, 0.9))
+    held, failed = (assess(claim, runs(a=[a], bb=[0.5])) for a in (0.1, 0.9))
     assert (held.explanation, failed.explanation) == ("", "because")
     assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4"
     between = Claim("", (Lower("a", "bb"), Lower("bb", "ccc")))
-    numbers = judge(between, runs(a=[0.1, 0.1], bb=[0.5, 0.5], ccc=[0.9, 0.1])).numbers
+    numbers = assess(between, runs(a=[0.1, 0.1], bb=[0.5, 0.5], ccc=[0.9, 0.1])).numbers
     assert numbers == "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 and +0"
     assert str(Evidence("20", -0.4, 0.01, -1.0, 0.0)) == "20: -0.4 ± 0.01 (yes)"

@@ -1,4 +1,4 @@
-"""Tiny figures run for real: kept cell by cell, gone on with, refused where settings differ."""
+"""Tiny figures run for real: kept run by run, gone on with, refused where settings differ."""
 
 import os
 import signal
@@ -15,15 +15,15 @@ from sparing.datasets import make_power_law
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Lower, Printed
 from sparing.experiments.figures import RATIO, Figure, Scale, Task
-from sparing.experiments.journal import UNFINISHED, Cell, Journal
-from sparing.experiments.kukliansky_shamir import ADAGRAD
+from sparing.experiments.journal import Journal, Run
+from sparing.experiments.kukliansky_shamir import ADAGRAD, ADAGRAD_STYLES
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
 from sparing.experiments.report import write_report
 from sparing.experiments.reproduction import CATALOGUE, Reproduction, find_figures
 from sparing.experiments.runs import Runs
+from sparing.files import UNFINISHED
 from sparing.geometry import improvement_ratio
-from sparing.plotting import look
 
 TINY = Scale("quick", points=2, repetitions=3, folds=2, slow_repetitions=1, slow_stride=2)
 LINE_UP = line_up("AERR", "DDAERR", "OnlineRidge", "Ridge", "AutoLearner") | {"AERR-AdaGrad": ADAGRAD["AERR-AdaGrad"]}
@@ -39,7 +39,8 @@ def small_data(scale, seed):
 @pytest.fixture
 def figure():
     claims = Claim("moments help", Lower("DDAERR", "AERR")), Claim("the ratio", Printed(RATIO, (EXACT,), (0.02,)))
-    return Figure("tiny", 1, "twenty attributes", {"panel": small_data}, claims, minutes={"quick": 1, "full": 1})
+    return Figure("tiny", 1, "twenty attributes", {"panel": small_data}, claims, minutes={"quick": 1, "full": 1},
+                  styles=ADAGRAD_STYLES)  # fmt: skip
 
 
 def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, tmp_path, monkeypatch):
@@ -48,23 +49,23 @@ def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, 
     parts = []
     reproduction.run([figure], jobs=2, progress=parts.append)
     assert sum(parts) == pytest.approx(1.0)
-    cells = reproduction.cells(figure)
-    counts = {name: sum(cell.algorithm == name for cell in cells) for name in LINE_UP}
+    runs = reproduction.runs(figure)
+    counts = {name: sum(run.algorithm == name for run in runs) for name in LINE_UP}
     assert counts == {"AERR": 6, "DDAERR": 6, "OnlineRidge": 6, "Ridge": 6, "AutoLearner": 1, "AERR-AdaGrad": 6}
-    assert all(cell.seen <= cell.spend for cell in cells)
-    assert all(cell.error < 1.1 for cell in cells if cell.algorithm != RATIO)
+    assert all(run.seen <= run.spend for run in runs)
+    assert all(run.error < 1.1 for run in runs if run.algorithm != RATIO)
     experiment = small_data(TINY, 0)
     setting = experiment.choose("DDAERR", 4000.0)
     assert setting is not None
-    mine = next(cell for cell in cells if cell[1:4] == ("DDAERR", 4000.0, 2))
+    mine = next(run for run in runs if run[1:4] == ("DDAERR", 4000.0, 2))
     assert experiment.measure(Task("DDAERR", 4000.0, 2), setting) == (mine.seen, mine.error)
-    assert [judgement.verdict for judgement in reproduction.judge(figure)][1] == "reproduced"
-    files = draw_figure(figure, Runs(cells), tmp_path / "drawn")
+    assert [result.verdict for result in reproduction.assess(figure)][1] == "reproduced"
+    files = draw_figure(figure, Runs(runs), tmp_path / "drawn")
     assert files[0].read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in files[1].read_text(encoding="utf-8")
     monkeypatch.setattr("sparing.experiments.reproduction.CATALOGUE", [figure])
     page = write_report(reproduction).read_text(encoding="utf-8")
-    assert "3 repetitions, settings chosen by 2 folds; 1 repetitions of learners that keep" in page
+    assert "3 repetitions, settings chosen by 2 folds; 1 repetitions of learners that keep their cells" in page
     for words in ("tiny-figure-1.csv</code>", "picture: attributes seen", "the attributes that an algorithm may buy"):
         assert words in page
 
@@ -73,14 +74,14 @@ def test_what_is_done_is_not_done_again(figure, tmp_path):
     reproduction = Reproduction(tmp_path, TINY, 0)
     reproduction.open()
     path = tmp_path / "tiny-figure-1.csv"
-    kept = Cell("panel", "AERR", 4000.0, 0, 1.0, 0.123, 0.0)  # a value that no run gives
-    Journal(path, Cell).add(kept)
+    kept = Run("panel", "AERR", 4000.0, 0, 1.0, 0.123, 0.0)  # a value that no run gives
+    Journal(path, Run).add(kept)
     with path.open("a", encoding="utf-8") as file:
         file.write("panel,AERR,4000.0,1,39")  # the run was killed while it wrote this
     reproduction.run([figure])
-    cells = reproduction.cells(figure)
-    assert kept in cells
-    assert len(cells) == len({cell[:4] for cell in cells}) == 32
+    runs = reproduction.runs(figure)
+    assert kept in runs
+    assert len(runs) == len({run[:4] for run in runs}) == 32
     before = path.read_text(encoding="utf-8")
     assert len(before.splitlines()) == 33
     reproduction.run([figure])
@@ -102,7 +103,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path):
     assert result.exit_code == 0, result.output
     whole = before[: before.rfind("\n") + 1]
     assert path.read_text(encoding="utf-8").startswith(whole)
-    assert len(Journal(path, Cell).rows) == len(path.read_text(encoding="utf-8").splitlines()) - 1 == 5 * (5 + 7)
+    assert len(Journal(path, Run).rows) == len(path.read_text(encoding="utf-8").splitlines()) - 1 == 5 * (5 + 7)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("data:image/png;base64,") == page.count("<img") == 1
     assert "http" not in page
@@ -120,10 +121,17 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path):
 def test_folders_of_other_settings_or_other_files_are_refused(tmp_path):
     Reproduction(tmp_path / "runs", TINY, 0).open()
     Reproduction(tmp_path / "runs", TINY, 0).open()
-    with pytest.raises(ValueError, match="with protocol 'quick', not 'full'; ask for the same"):
+    with pytest.raises(ValueError, match="with protocol 'quick', not 'full'; ask for the same, or choose a new"):
         Reproduction(tmp_path / "runs", TINY._replace(name="full"), 0).open()
-    with pytest.raises(ValueError, match="holds other files; change --output"):
+    with pytest.raises(ValueError, match="holds other files; choose a new folder"):
         Reproduction(tmp_path, TINY, 0).open()
+    for number, text in enumerate(("[1]", "{", '{"editor.fontSize": 12}')):  # of some other program
+        theirs = tmp_path / f"theirs{number}" / "settings.json"
+        theirs.parent.mkdir()
+        theirs.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="holds other files; choose a new folder with folder"):
+            Reproduction(theirs.parent, TINY, 0).open()
+        assert theirs.read_text(encoding="utf-8") == text
 
 
 def test_settings_are_written_once_and_at_once(tmp_path):
@@ -137,16 +145,16 @@ def test_settings_are_written_once_and_at_once(tmp_path):
 
 
 def test_a_journal_is_repaired_at_once_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "cells.csv"
-    Journal(path, Cell).add(Cell("panel", "AERR", 50.0, 0, 48.0, 0.9, 0.1))
+    path = tmp_path / "runs.csv"
+    Journal(path, Run).add(Run("panel", "AERR", 50.0, 0, 48.0, 0.9, 0.1))
     before = path.read_text(encoding="utf-8") + "panel,AE"
     path.write_text(before, encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            Journal(path, Cell)
+            Journal(path, Run)
     assert path.read_text(encoding="utf-8") == before
-    assert len(Journal(path, Cell).rows) == 1
+    assert len(Journal(path, Run).rows) == 1
     assert path.read_text(encoding="utf-8") == before.removesuffix("panel,AE")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -198,12 +206,12 @@ def test_the_catalogue_is_whole():
 def test_series_and_claims_speak_of_the_same(figure):
     """Runs of errors drawn at random: every claim finds its algorithms, every series has a look of its own."""
     rng = np.random.default_rng(0)
-    cells = [
-        Cell(title, *task, 10.0 + task.spend, rng.random() + 0.1, 0.0)
+    runs = [
+        Run(title, *task, 10.0 + task.spend, rng.random() + 0.1, 0.0)
         for title, make in figure.panels.items()
         for task in make(TINY, 0).tasks(TINY)
     ]
     for claim in figure.claims:
-        assert all(comparison.evidence(Runs(cells)) for comparison in claim.sides)
-    names = {cell.algorithm for cell in cells}
-    assert len({(look(name)["color"], look(name)["marker"]) for name in names}) == len(names)
+        assert all(comparison.evidence(Runs(runs)) for comparison in claim.sides)
+    names = {run.algorithm for run in runs}
+    assert len({(figure.style(name)["color"], figure.style(name)["marker"]) for name in names}) == len(names)

@@ -1,17 +1,19 @@
-"""What all commands share: the application, common options, progress, tables, files, and errors in one line."""
+"""What all commands share: the application, common options, progress, tables, and errors in one line."""
 
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+from sparing.files import InputError
 
 app = typer.Typer(
     help="Train linear models without paying for everything.",
@@ -26,7 +28,9 @@ Points = Annotated[int, typer.Option(min=1, help="How many allowances of attribu
 Jobs = Annotated[int, typer.Option(help="Threads to use; -1 is one per core. The result does not depend on it.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Same number, same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Only name the files written.")]
-UNFOLDED = 10_000  # columns: as wide as anything needs
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never the input.")]
+OPTIONS = {"folder": "output"}  # options that are not called what the argument is called
+UNFOLDED = 10_000  # characters: wider than any table
 
 
 @app.callback(invoke_without_command=True)
@@ -44,7 +48,7 @@ def main(
 
 @contextmanager
 def progress_bar(quiet: bool, *, doing: str = "comparing") -> Iterator[Callable[[float], None]]:
-    """A bar with the time left, on the error stream."""
+    """A progress bar with the remaining time, on the error stream."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
                TextColumn("left:"), TimeRemainingColumn())  # fmt: skip
     console = Console(stderr=True)
@@ -53,11 +57,11 @@ def progress_bar(quiet: bool, *, doing: str = "comparing") -> Iterator[Callable[
         yield lambda part: bar.update(task, advance=part, description=doing)
 
 
-# What is shown, and what is written ---------------------------------------------------------------------------------
+# Tables -------------------------------------------------------------------------------------------------------------
 
 
 def table_of(title: str, columns: Iterable[str], *, words: Collection[str]) -> Table:
-    """An empty table. Columns of words may be folded; those of numbers stay whole."""
+    """An empty table. Columns of words may be folded, columns of numbers may not."""
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in columns:
         made.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words)
@@ -65,10 +69,10 @@ def table_of(title: str, columns: Iterable[str], *, words: Collection[str]) -> T
 
 
 def show(table: Table, lines: Iterable[str] = ()) -> None:
-    """Print a table and what there is to say of it: folded to fit a terminal, whole in a pipe or a file.
+    """Print a table and lines about it: folded to fit a terminal, unfolded in a pipe or a file.
 
-    A table that no folding makes fit is for the terminal to break: nothing is cut off. Names are printed as they are,
-    brackets and all.
+    Nothing is cut off: a table that cannot be folded enough is left for the terminal to wrap. Names are printed
+    literally, brackets included.
     """
     console = Console(markup=False, emoji=False, highlight=False)
     room, console.width = console.width if console.is_terminal else UNFOLDED, UNFOLDED
@@ -80,40 +84,37 @@ def show(table: Table, lines: Iterable[str] = ()) -> None:
         console.print(line)
 
 
-def written(what: str, path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file and name it; say so if it takes the place of an older one."""
-    instead = ", in place of the one that was there" if path.exists() else ""
-    write(path)
-    print(f"{what}: {path}{instead}")
-
-
-def drawn(path: Path, draw: Callable[[Path], object]) -> None:
-    """Write a picture and name it; without matplotlib say what to install."""
-    try:
-        written("picture", path, draw)
-    except ImportError as error:
-        print(f"no picture: {error}")
-
-
-# What goes wrong ----------------------------------------------------------------------------------------------------
+# Errors -------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """What was got, what was expected, what to do; without a traceback, and with exit code 2. So too warnings."""
+    """Errors as one line (what was got, what was expected, what to do) with exit code 2; warnings as one line each."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: print(f"sparing: warning: {message}", file=sys.stderr)
         try:
             yield
+        except InputError as error:
+            _stop(error.spelled(option))
         except (ValueError, ImportError, OSError) as error:
-            print(f"sparing: {error}", file=sys.stderr)
-            raise typer.Exit(2) from None
+            _stop(str(error))
 
 
-def refuse_output(output: Path) -> None:
-    """Refuse a folder that is not there before anything is computed."""
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(output.parent)!r} to write to; make it, or change --output.")
+def _stop(message: str) -> NoReturn:
+    print(f"sparing: {' '.join(message.split())}", file=sys.stderr)
+    raise typer.Exit(2) from None
+
+
+def option(argument: str, value: Any) -> str:
+    """An argument of a public function as its option on the command line.
+
+    >>> option("drop_missing", True), option("drop", ["id", "name"]), option("folder", None)
+    ('--drop-missing', '--drop id,name', '--output')
+    """
+    name = f"--{OPTIONS.get(argument, argument).replace('_', '-')}"
+    if value is None or isinstance(value, bool):
+        return name
+    return f"{name} {quote(','.join(map(str, value)) if isinstance(value, list) else str(value))}"
 
 
 def names_in(text: str) -> list[str]:

@@ -7,21 +7,20 @@ from typing import Annotated
 import typer
 
 from sparing.cli.app import (
+    Force,
     Jobs,
     Points,
     Quiet,
     RandomState,
     Seeds,
     app,
-    drawn,
     names_in,
     one_line_errors,
     progress_bar,
-    refuse_output,
     show,
     table_of,
-    written,
 )
+from sparing.cli.writing import Writer, ending
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
 
@@ -33,15 +32,17 @@ def demo(
     points: Points = 5,
     jobs: Jobs = -1,
     random_state: RandomState = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Is a handwritten digit odd? Told from 6 of the 64 pixels of each image: keep what was bought, or forget it."""
+    """Is a handwritten digit odd? Learn it from 6 of the 64 pixels of each image, with and without keeping them."""
     with one_line_errors():
         from sparing.compare import compare
         from sparing.datasets import load_digits_parity
-        from sparing.plotting import plot_comparison
+        from sparing.plotting import picture_path, plot_comparison
 
-        refuse_output(output)
+        picture = picture_path(output)
+        writer = Writer([picture], force=force)
         pixels, is_odd = load_digits_parity(return_X_y=True)
         if not quiet:
             print(f"is a digit odd? {len(is_odd):,} images of 64 pixels, 6 looks at each", flush=True)
@@ -59,8 +60,8 @@ def demo(
             )
         if not quiet:
             _show(comparison)
-        title = "Is a handwritten digit odd? 64 pixels, 6 looks an image"
-        drawn(output, partial(plot_comparison, comparison, title=title))
+        title = "Is a handwritten digit odd? 64 pixels, 6 looks per image"
+        writer.draw(picture, partial(plot_comparison, comparison, title=title))
 
 
 @app.command("compare")
@@ -71,7 +72,7 @@ def compare_command(
     penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
     algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
     seeds: Seeds = 10,
-    test_fraction: Annotated[float, typer.Option(help="Part of the rows that is kept for the test error.")] = 0.25,
+    test_fraction: Annotated[float, typer.Option(help="Fraction of the rows used for the test error.")] = 0.25,
     points: Points = 6,
     drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
     encode: Annotated[
@@ -79,20 +80,21 @@ def compare_command(
     ] = False,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Take the numbers as they are.")] = False,
-    output: Annotated[Path, typer.Option(help="Beginning of the names of the files written.")] = Path(
-        "sparing-compare"
-    ),
+    output: Annotated[Path, typer.Option(help="Prefix of the names of the files written.")] = Path("sparing-compare"),
     jobs: Jobs = -1,
     random_state: RandomState = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
-        from sparing.compare import compare
+        from sparing.compare import Row, compare
+        from sparing.files import write_csv
         from sparing.plotting import plot_comparison
-        from sparing.tables import read_table, write_rows
+        from sparing.tables import read_table
 
-        refuse_output(output)
+        runs, picture = ending(output, ".csv"), ending(output, ".png")
+        writer = Writer([runs, picture], inputs=[data, target], force=force)
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
         with progress_bar(quiet) as report:
             comparison = compare(
@@ -112,38 +114,36 @@ def compare_command(
         if not quiet:
             _introduce(data.name, table, scale=not no_scale)
             _show(comparison)
-        written("runs", output.with_name(output.name + ".csv"), lambda path: write_rows(path, comparison.rows))
-        title = f"{data.name}: {budget} looks an example"
-        drawn(output.with_name(output.name + ".png"), partial(plot_comparison, comparison, title=title))
+        writer.write("runs", runs, lambda path: write_csv(path, Row._fields, comparison.rows))
+        title = f"{data.name}: {budget} looks per example"
+        writer.draw(picture, partial(plot_comparison, comparison, title=title))
 
 
-# What is shown ------------------------------------------------------------------------------------------------------
+# Output -------------------------------------------------------------------------------------------------------------
 
 
 def _introduce(name: str, table, scale: bool) -> None:
-    """What was read, and what is done to it before learning."""
+    """Print what was read, and how it is prepared for learning."""
     print(f"{name}: {table.X.shape[0]:,} rows, {table.X.shape[1]:,} attributes, target {table.target!r}")
     if table.n_dropped:
         print(f"{table.n_dropped:,} rows with missing values were left out")
     if table.classes:
         print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1")
     if scale:
-        print("attributes are divided by their largest absolute value, and centred like the target, by training data")
+        print("from training data: attributes centred and divided by their largest absolute value, target centred")
 
 
 def _show(comparison) -> None:
-    """The table, what it rests on, and its reading. Algorithms are rows: side by side a dozen would not fit."""
-    from sparing.plotting import look
-
+    """Print the table with its notes and summary. Algorithms are rows: a dozen columns would not fit."""
     allowances = sorted({row.allowance for row in comparison.rows})
     head = "attributes allowed"
     title = "Test loss over that of the zero predictor, mean ± standard deviation"
     table = table_of(title, [head, *(f"{allowance:,}" for allowance in allowances)], words=[head])
-    table.padding = 0  # or six allowances would not fit into 80 columns
+    table.padding = 0  # six allowances must fit into 80 columns
     for name in comparison.algorithms:
         points = {point.allowance: point for point in comparison.curve(name)}
         cells = [_cell(points[allowance]) if allowance in points else "—" for allowance in allowances]
-        table.add_row(look(name)["label"], *cells)
+        table.add_row(comparison.style(name)["label"], *cells)
     show(table, [*comparison.notes(), comparison.reading()])
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sparing.cli.app import Jobs, Quiet, app, one_line_errors, progress_bar, refuse_output, show, table_of
+from sparing.cli.app import Jobs, Quiet, app, one_line_errors, progress_bar, show, table_of
 
 LIST = "list"
 
@@ -24,7 +24,7 @@ def reproduce_command(
     show_list: Annotated[bool, typer.Option("--list", help="Show what there is.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run the papers' experiments, and say for each of their claims whether it is reproduced."""
+    """Run the papers' experiments, and report for each of their claims whether it is reproduced."""
     with one_line_errors():
         if show_list or paper.lower() == LIST:
             _show_catalogue()
@@ -32,10 +32,11 @@ def reproduce_command(
         from sparing.experiments.figures import FULL, QUICK
         from sparing.experiments.report import write_report
         from sparing.experiments.reproduction import Reproduction, find_figures
+        from sparing.files import refuse_missing_folder
         from sparing.plotting import empty_figure
 
-        refuse_output(output)
-        empty_figure()  # without matplotlib say so now, not after hours
+        refuse_missing_folder(output)
+        empty_figure()  # if matplotlib is missing, say so before hours of computing
         figures = find_figures(paper.lower(), figures=figure or (), tables=table or ())
         reproduction = Reproduction(output, QUICK if quick else FULL, seed)
         reproduction.open()
@@ -43,7 +44,7 @@ def reproduce_command(
             with progress_bar(quiet, doing="reproducing") as report:
                 reproduction.run(figures, jobs=jobs, progress=report)
         except KeyboardInterrupt:
-            print(f"stopped; what is done is kept in {output}, and the same command goes on from there")
+            print(f"stopped; finished runs are kept in {output}, and the same command resumes there")
             raise
         page = write_report(reproduction)
         if not quiet:
@@ -64,10 +65,10 @@ def _show_catalogue() -> None:
 
 
 def _show_verdicts(reproduction, figures) -> None:
-    """A table a figure, and numbers below their claim: beside each other they would leave no room for the claim."""
+    """Print one table per figure, with numbers below their claim, where they leave room for it."""
     columns = "verdict", "claim and numbers"
     for figure in figures:
         table = table_of(figure.title, columns, words=columns)
-        for judgement in reproduction.judge(figure):
-            table.add_row(judgement.verdict, f"{judgement.claim.words}\n{judgement.numbers}")
+        for result in reproduction.assess(figure):
+            table.add_row(result.verdict, f"{result.claim.words}\n{result.numbers}")
         show(table)

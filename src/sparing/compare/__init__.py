@@ -2,8 +2,8 @@
 
 Every algorithm gets the same allowances of attributes. An attribute-efficient one spends them on a few attributes of
 many examples, one with full information on whole rows. The score is the loss on test data over that of the zero
-predictor. Settings are chosen by cross-validation within the training data, and what that reads is not counted: the
-papers did the same.
+predictor. Settings are chosen by cross-validation within the training data, and the values read for that are not
+counted: the papers did the same.
 """
 
 from sparing.compare.algorithms import ALGORITHMS, LINE_UPS, Algorithm, Setting, algorithm_names

@@ -1,4 +1,4 @@
-"""The algorithms that can be compared: one table, which later learners join by adding a line."""
+"""The algorithms that can be compared, in one registry; a new learner is one more line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparing import learners
+from sparing.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PINK, PURPLE, RED, SKY
 
 
 class Setting(NamedTuple):
-    """What an algorithm is made from. ``strength`` multiplies its steps, or divides its penalty."""
+    """Arguments for making an algorithm. ``strength`` multiplies its step sizes, or divides its penalty."""
 
     n_attributes: int
     budget: int
     radius: float
     strength: float
     second_moments: np.ndarray
-    norm: float  # root mean squared norm of an example: 2-norm, for lasso that of the largest attribute
+    norm: float  # root mean square of the 2-norm of an example; for lasso, of its largest attribute
     target_norm: float  # root mean squared target
     seed: int
 
@@ -36,10 +37,10 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One line of the registry: how to make it, how to show it, where the search for its settings starts.
+    """One line of the registry: how to make it, how to draw it, and where the search for its settings starts.
 
-    ``radii`` are taken times the norm of an offline ridge solution. One without radii needs no search: it chooses for
-    itself, by cross-validation on what it has bought.
+    ``radii`` are multiples of the norm of an offline ridge solution. An algorithm without radii needs no search: it
+    chooses its settings itself, by cross-validation on what it has bought.
     """
 
     label: str
@@ -51,17 +52,20 @@ class Algorithm:
     strengths: tuple[float, float] = (4.0, 16.0)
     radii: tuple[float, ...] = (0.5, 1.0)
 
+    @property
+    def style(self) -> dict[str, Any]:
+        """Label, colour, marker and line in pictures. The lasso family is dashed with hollow markers.
 
-PURPLE, SKY, GREY = "#7B3294", "#56B4E9", "#8C8C8C"
-RED, BLUE, GREEN, ORANGE, BLACK, PINK, GREY = (
-    "#D55E00",
-    "#0072B2",
-    "#009E73",
-    "#E69F00",
-    "#000000",
-    "#CC79A7",
-    "#8C8C8C",
-)
+        No two algorithms share colour, marker and line, so that they are distinguishable without colours.
+        """
+        label = f"{self.label} (whole rows)" if self.whole_rows else self.label
+        return {"label": label, "color": self.colour, "marker": self.marker, **LINES[self.penalty]}
+
+
+LINES: dict[str, dict[str, Any]] = {
+    "ridge": {"linestyle": "-"},
+    "lasso": {"linestyle": "--", "markerfacecolor": "white"},
+}
 _few_ridge = partial(Algorithm, penalty="ridge")
 _few_lasso = partial(Algorithm, penalty="lasso", strengths=(16.0, 64.0), radii=(0.25, 1.0))
 _keeping = partial(Algorithm, marker="*", radii=())
@@ -149,7 +153,7 @@ LINE_UPS = {
 
 
 def algorithm_names(names) -> list[str]:
-    """Their registered names, however they were capitalised or hyphenated.
+    """The registered names, whatever their capitals and hyphens.
 
     >>> algorithm_names(["ddaerr", "online-ridge"])
     ['DDAERR', 'OnlineRidge']

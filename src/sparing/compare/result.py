@@ -1,7 +1,7 @@
-"""What a comparison gives: every run, curves, and the result in a sentence."""
+"""The result of a comparison: every run, curves, and a summary in one sentence."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """All runs, and what they ran on. ``improvement_ratio`` is that of the training data (1: moments are no help)."""
+    """All runs and the data they ran on. An ``improvement_ratio`` of 1 means that second moments do not help."""
 
     rows: list[Row]
     algorithms: list[str]
@@ -44,7 +44,7 @@ class Comparison:
     improvement_ratio: float
 
     def curve(self, algorithm: str) -> list[Point]:
-        """The algorithm's points by rising allowance."""
+        """The points of an algorithm by increasing allowance."""
         mine = [row for row in self.rows if row.algorithm == algorithm]
         points = []
         for allowance in sorted({row.allowance for row in mine}):
@@ -55,23 +55,28 @@ class Comparison:
             points.append(Point(allowance, cells, float(errors.mean()), deviation))
         return points
 
+    @staticmethod
+    def style(algorithm: str) -> dict[str, Any]:
+        """How an algorithm looks in pictures: the same in all of them."""
+        return ALGORITHMS[algorithm].style
+
     def notes(self) -> list[str]:
-        """What the numbers rest on."""
+        """The data and the information that the numbers depend on."""
         attributes, penalty = self.n_attributes, ALGORITHMS[self.algorithms[0]].penalty
         said = [
             f"{self.n_train:,} training and {self.n_test:,} test rows, {attributes:,} attributes, {self.budget} looks "
-            f"an example; improvement ratio for {penalty} {self.improvement_ratio:.2g} (1: moments are no help)."
+            f"per example; improvement ratio for {penalty} {self.improvement_ratio:.2g} (1: moments do not help)."
         ]
         told = [name for name in self.algorithms if name in ("DDAERR", "DDAELR")]
         if told:
             said.append(
-                f"{' and '.join(told)} is told the exact second moments of the training data, which are not counted as "
+                f"{' and '.join(told)} is given the exact second moments of the training data, which do not count as "
                 "bought; a two-phased algorithm estimates them, and that counts."
             )
         return said
 
     def reading(self) -> str:
-        """The result in a sentence, from the numbers."""
+        """The result in one sentence."""
         last = {name: curve[-1] for name in self.algorithms if (curve := self.curve(name))}
         few = sorted((n for n in last if not ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
         whole = sorted((n for n in last if ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
@@ -83,13 +88,13 @@ class Comparison:
         if few and whole and last[whole[0]].error < last[few[0]].error:
             end = last[whole[0]]
             parts.append(
-                f"whole rows, where they can be had, were better here: {ALGORITHMS[whole[0]].label} came to "
+                f"whole rows, where they are available, were better here: {ALGORITHMS[whole[0]].label} came to "
                 f"{end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
             )
         if few:
             best, end = few[0], last[few[0]]
             parts.append(
-                f"looking at {self.budget} of {self.n_attributes} attributes an example, {ALGORITHMS[best].label} did "
+                f"looking at {self.budget} of {self.n_attributes} attributes per example, {ALGORITHMS[best].label} did "
                 f"best, with {end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
             )
             if len(few) > 1:
@@ -106,7 +111,7 @@ class Comparison:
 
 
 def _against(curve: list[Point], other: Point, best: str, label: str) -> str:
-    """How much sooner a curve came to the error at which another ended."""
+    """How many fewer attributes the best algorithm needed for the final error of another."""
     said = f"{label} ended at {other.error:.3g} for {other.cells:,.0f}"
     if curve[-1].error + curve[-1].deviation > other.error:
         return f"{said}, which is within one standard deviation"

@@ -1,7 +1,7 @@
-"""Claims as data, and the code that judges them on measured numbers.
+"""Claims as data, and the code that assesses them on measured numbers.
 
-Every comparison turns the runs into pieces of :class:`Evidence`: an estimate, its 95 % interval, and the range in which
-the claim says it lies. What to compare is in :mod:`sparing.experiments.comparisons`.
+Every criterion turns the runs into pieces of :class:`Evidence`: an estimate, its 95 % interval, and the range in which
+the claim says it lies. The criteria are in :mod:`sparing.experiments.comparisons`.
 """
 
 from collections import Counter
@@ -43,31 +43,31 @@ class Evidence(NamedTuple):
         return f"{self.where}: {self.estimate:+.3g} ± {self.margin:.2g} ({self.answer})"
 
 
-class Comparison(Protocol):
-    """What a claim, or one side of it, comes down to."""
+class Criterion(Protocol):
+    """The measurable form of a claim, or of one side of it."""
 
     def evidence(self, runs: Runs) -> list[Evidence]: ...
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says in our words, the comparison that decides it, and why it may fail.
+    """A statement of a paper in our words, the criterion that decides it, and why it may fail.
 
-    Several comparisons are the sides of one claim, such as: below the one, above the other. It needs all of them.
+    Several criteria are the sides of one claim, which needs all of them: below one algorithm and above another.
     """
 
     words: str
-    comparison: Comparison | tuple[Comparison, ...]
+    comparison: Criterion | tuple[Criterion, ...]
     explanation: str = ""
 
     @property
-    def sides(self) -> tuple[Comparison, ...]:
-        """The comparisons, be it one."""
+    def sides(self) -> tuple[Criterion, ...]:
+        """The criteria, as a tuple."""
         return self.comparison if isinstance(self.comparison, tuple) else (self.comparison,)
 
 
-class Judgement(NamedTuple):
-    """A verdict ("reproduced", "partly" or "not") and the numbers that it rests on, for each side of the claim."""
+class ClaimResult(NamedTuple):
+    """A verdict ("reproduced", "partly" or "not") and its evidence for each side of the claim."""
 
     claim: Claim
     verdict: str
@@ -75,17 +75,17 @@ class Judgement(NamedTuple):
 
     @property
     def evidence(self) -> list[Evidence]:
-        """That of all sides."""
+        """The evidence of all sides."""
         return list(chain(*self.sides))
 
     @property
     def explanation(self) -> str:
-        """Why the claim does not hold in full; nothing if it does."""
+        """Why the claim does not hold in full; empty if it does."""
         return "" if self.verdict == "reproduced" else self.claim.explanation
 
     @property
     def numbers(self) -> str:
-        """How many comparisons hold, and the mean estimate; side by side."""
+        """For each side, how many comparisons hold, and the mean estimate."""
         answers = [Counter(piece.answer for piece in side) for side in self.sides]
         held = _series(f"{count['yes']} of {count.total()}" for count in answers)
         parts = [f"holds in {held} comparisons, contradicted in {_series(str(count['no']) for count in answers)}"]
@@ -95,10 +95,10 @@ class Judgement(NamedTuple):
         return "; ".join(parts)
 
 
-def judge(claim: Claim, runs: Runs) -> Judgement:
-    """A claim is worth what the weakest of its sides is: many runs of the one must not make up for the other."""
+def assess(claim: Claim, runs: Runs) -> ClaimResult:
+    """Assess a claim by its weakest side: many runs of one side must not outweigh another."""
     sides = [comparison.evidence(runs) for comparison in claim.sides]
-    return Judgement(claim, max((_verdict(side) for side in sides), key=VERDICTS.index), sides)
+    return ClaimResult(claim, max((_verdict(side) for side in sides), key=VERDICTS.index), sides)
 
 
 def _verdict(evidence: list[Evidence]) -> str:
@@ -111,7 +111,7 @@ def _verdict(evidence: list[Evidence]) -> str:
 
 
 def _series(values: Iterable[str]) -> str:
-    """As one would say it.
+    """The values as a list in a sentence.
 
     >>> _series(["1", "2", "3"])
     '1, 2 and 3'

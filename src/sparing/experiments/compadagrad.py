@@ -1,7 +1,7 @@
 """Experiments of Mehta et al. (2016): MNIST 4 against 9 with Gaussian features, and Reuters RCV1.
 
-Every function makes one draw and returns one :class:`Outcome` a method, so that gaps between methods can be taken draw
-by draw. A method is a name, "diagonal", "full", "compressed" or "sketched", with options of
+Every function makes one draw and returns one :class:`Outcome` per method, so that methods are compared on the
+same draws. A method is a name, "diagonal", "full", "compressed" or "sketched", with options of
 :class:`sparing.OnlineClassifier`.
 """
 
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from sparing.compare.experiment import seed_of_repetition
+from sparing.compare.running import seed_of_repetition
 from sparing.datasets import load_mnist_pair, load_rcv1
 from sparing.estimators import OnlineClassifier
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Alike, Falls, Lower, Printed
-from sparing.experiments.figures import Axes, Figure, Scale, Setting, Task
+from sparing.experiments.figures import Axes, Figure, Scale, Task, Tuning, series_style
+from sparing.plotting import BLACK, BLUE, ORANGE
 
 PAPER = "compadagrad"
 
@@ -35,8 +36,8 @@ class Outcome(NamedTuple):
 def gaussian_features(X_train, y_train, X_test, *, n_prototypes: int = 400, width: float = 0.4, rng):
     r""":math:`\exp(-\|x - p\|^2 / 2 s^2)` for as many prototypes p of each class, drawn from the training set.
 
-    s is ``width`` times the median distance between two prototypes. The paper does not tell its s: at the median itself
-    all features are alike, and dominated by their mean.
+    s is ``width`` times the median distance between two prototypes. The paper does not state its s: at the
+    median itself all features are nearly equal.
     """
     half = n_prototypes // 2
     chosen = [rng.choice(np.flatnonzero(y_train == label), half, replace=False) for label in (-1, 1)]
@@ -115,10 +116,10 @@ class Draws:
     def tasks(self, scale: Scale) -> list[Task]:
         return [Task(*method, draw) for draw in range(DRAWS[scale.name]) for method in reversed(list(self.methods))]
 
-    def choose(self, algorithm: str, spend: float) -> Setting | None:
+    def choose(self, algorithm: str, spend: float) -> Tuning | None:
         return None
 
-    def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
+    def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
         found = self.draw(task.algorithm, task.spend, seed_of_repetition(self.seed, task.repetition))
         return task.spend, getattr(found, self.outcome)
 
@@ -140,6 +141,11 @@ def _reuters_panel(outcome: str, scale: Scale, seed: int) -> Draws:
     return Draws(RCV1, _reuters_outcome, outcome, seed)
 
 
+STYLES = {
+    DIAGONAL: series_style(DIAGONAL, ORANGE, "^"),
+    COMPRESSED: series_style(COMPRESSED, BLUE, "o"),
+    FULL_MATRIX: series_style(FULL_MATRIX, BLACK, "v"),
+}
 AXES = Axes("dimension k of the sketch (log scale)", "error")
 FIGURES = (
     Figure(
@@ -155,7 +161,7 @@ FIGURES = (
             Claim(
                 "It has so even at the smallest k, 25.",
                 Lower(COMPRESSED, DIAGONAL, part="small"),
-                "At k = 25 the gain is within the noise of the draws. The paper does not tell the width of its kernel; "
+                "At k = 25 the gain is within the noise of the draws. The paper does not state its kernel width; "
                 "ours is 0.4 of the median distance between prototypes.",
             ),
             Claim(
@@ -170,6 +176,7 @@ FIGURES = (
         ),
         minutes={"quick": 1.4, "full": 55},
         axes=AXES,
+        styles=STYLES,
     ),
     Figure(
         PAPER,
@@ -190,5 +197,6 @@ FIGURES = (
         minutes={"quick": 0.1, "full": 5},
         kind="table",
         axes=AXES,
+        styles=STYLES,
     ),
 )

@@ -1,6 +1,6 @@
-"""What a claim can come down to: each comparison says what to estimate from the runs, and in which range it should lie.
+"""Criteria for claims: each estimates a quantity from the runs and states the range that the claim allows.
 
-Differences are taken run by run, between algorithms that saw the same examples in the same order.
+Algorithms are compared run by run, on the same examples in the same order.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Alike:
 class Narrows:
     """The gap between two algorithms is smaller over the upper half of the spends than over the lower half.
 
-    Its size counts, not its sign: to pass the other algorithm and draw away from it is not to come closer.
+    The absolute value of the gap counts: overtaking the other algorithm and moving away from it is not narrowing.
     """
 
     first: str
@@ -70,7 +70,7 @@ class Narrows:
         for panel in runs.panels:
             spends = runs.shared(panel, self.first, self.second)
             if not (half := len(spends) // 2):
-                continue  # one spend has no halves
+                continue  # a single spend has no halves
             gaps = [np.subtract(*runs.pairs(panel, self.first, self.second, spend)) for spend in spends]
             halves = np.column_stack([np.mean(gaps[:half], axis=0), np.mean(gaps[-half:], axis=0)])
             what = f"change of |{self.first} − {self.second}| from the lower to the upper half of the spends"
@@ -80,7 +80,7 @@ class Narrows:
 
 @dataclass(frozen=True)
 class GrowsAcross:
-    """The relative gain of the first algorithm over the second, over all spends, is larger in each next panel."""
+    """The relative gain of the first algorithm over the second, over all spends, increases from panel to panel."""
 
     first: str
     second: str
@@ -94,14 +94,14 @@ class GrowsAcross:
             gains.append((1 - ratio, margin))
         found = []
         for (before, start), (after, end) in pairwise(zip(runs.panels, gains, strict=True)):
-            margin = hypot(start[1], end[1])  # other panels are other data
+            margin = hypot(start[1], end[1])  # panels are independent data
             found.append(Evidence(f"gain at {after} − gain at {before}", end[0] - start[0], margin, 0.0, inf))
         return found
 
 
 @dataclass(frozen=True)
 class Steadier:
-    """The errors of the first algorithm have the smaller standard deviation, on the scale of logarithms."""
+    """The errors of the first algorithm have the smaller standard deviation, compared on a log scale."""
 
     first: str
     second: str
@@ -117,7 +117,7 @@ class Steadier:
 
 @dataclass(frozen=True)
 class Falls:
-    """The error of one algorithm is smaller at each next spend: of all, or of the "small" third, two at least."""
+    """The error of one algorithm decreases from spend to spend: over all, or the "small" third (at least two)."""
 
     algorithm: str
     part: str = "all"
@@ -138,7 +138,7 @@ class Falls:
 
 @dataclass(frozen=True)
 class Slope:
-    """On logarithmic scales the error rises with what was seen by a power between two numbers."""
+    """The error is a power of the position on the horizontal axis, with an exponent between two numbers."""
 
     algorithm: str
     low: float
@@ -159,9 +159,9 @@ class Slope:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number that the paper prints for each panel, and how far ours may be from it.
+    """A number that the paper prints for each panel, and the deviation allowed from it.
 
-    A single run is exact: nothing is drawn at random in an improvement ratio.
+    A single run is exact: an improvement ratio involves no randomness.
     """
 
     algorithm: str
@@ -178,7 +178,7 @@ class Printed:
 
 
 def _mean(values: np.ndarray) -> tuple[float, float]:
-    """Mean, and half the width of Student's confidence interval; two runs at least, or nothing can be said."""
+    """Mean, and half the width of Student's confidence interval, which is infinite for a single run."""
     if len(values) < 2:
         return float(np.mean(values)), inf
     quantile = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
@@ -186,13 +186,13 @@ def _mean(values: np.ndarray) -> tuple[float, float]:
 
 
 def _ratio(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Ratio of the means and its margin by the delta method; run by run, so what both share cancels."""
+    """Ratio of the means and its margin by the delta method; paired, so that common variation cancels."""
     ratio = first.mean() / second.mean()
     return float(ratio), _mean((first - ratio * second) / second.mean())[1]
 
 
 def _log_spreads(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Logarithm of the ratio of standard deviations. Without any spread it is infinite, or open if neither has any."""
+    """Logarithm of the ratio of standard deviations; infinite if one of them is zero, undecided if both are."""
     if len(first) < 2 or not (np.ptp(first) or np.ptp(second)):
         return 0.0, inf
     if not (np.ptp(first) and np.ptp(second)):
@@ -211,9 +211,9 @@ def _change_of_size(columns: np.ndarray) -> float:
 
 
 def _jackknife(statistic: Callable[[np.ndarray], float], rows: np.ndarray) -> tuple[float, float]:
-    """A statistic of runs, one a row, and its margin from leaving out each run in turn; from three runs on.
+    """A statistic of runs, one per row, and its margin by the jackknife; infinite below three runs.
 
-    This keeps the pairing within a row and asks for no normal errors.
+    The jackknife keeps the pairing within a row and does not assume normal errors.
     """
     count, estimate = len(rows), statistic(rows)
     if count < 3:

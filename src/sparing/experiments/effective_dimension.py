@@ -13,7 +13,8 @@ import numpy as np
 from sparing import theory
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Alike, Falls, Lower, Slope
-from sparing.experiments.figures import Axes, Figure, Scale, Setting, Task
+from sparing.experiments.figures import Axes, Figure, Scale, Task, Tuning, series_style
+from sparing.plotting import BLUE, GREEN, GREY, ORANGE, RED
 from sparing.solvers import proximal_point, solve_ridge
 
 PAPER = "effective-dimension"
@@ -33,10 +34,10 @@ class Measured:
         repetitions = range(REPETITIONS[scale.name])
         return [Task(name, place, r) for name, places in self.series.items() for place in places for r in repetitions]
 
-    def choose(self, algorithm: str, spend: float) -> Setting | None:
+    def choose(self, algorithm: str, spend: float) -> Tuning | None:
         return None
 
-    def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
+    def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
         rng = np.random.default_rng((self.seed, task.repetition))  # series and places share their data
         return self.measurement(task.algorithm, task.spend, rng)
 
@@ -51,8 +52,8 @@ ATTRIBUTES = {"100 attributes": 100, "400 attributes": 400}
 FEW, MANY = ATTRIBUTES
 BOUND = "Corollary 1, 400 attributes"
 EXCESSES = (0.02, 0.01, 0.005, 0.002)
-GROWTH = 2**0.125  # between the numbers of rows that are tried
-DATA_SETS = 5  # whose mean excess risk has to be small enough: a single one may be lucky
+GROWTH = 2**0.125  # ratio of successive numbers of rows
+DATA_SETS = 5  # whose mean excess risk must be small enough; a single one may succeed by chance
 DIMENSION_AXES = Axes("effective dimension / excess risk (log scale)", "rows needed (log scale)", log=True)
 
 
@@ -125,7 +126,17 @@ def _steps(solver: str, condition: float, rng: np.random.Generator) -> tuple[flo
     return condition, float(found.iterations)
 
 
-# What is shown ------------------------------------------------------------------------------------------------------
+STYLES = {
+    FEW: series_style(FEW, BLUE, "o"),
+    MANY: series_style(MANY, RED, "s"),
+    BOUND: series_style(BOUND, GREY, "P"),
+    PROXIMAL: series_style(PROXIMAL, RED, "s"),
+    CONJUGATE: series_style(CONJUGATE, GREEN, "D"),
+    PLAIN: series_style(PLAIN, ORANGE, "^"),
+    SKETCHED: series_style(SKETCHED, GREEN, "D"),
+}
+
+# Figures ------------------------------------------------------------------------------------------------------------
 
 FIGURES = (
     Figure(
@@ -153,6 +164,7 @@ FIGURES = (
         ),
         minutes={"quick": 0.1, "full": 3},
         axes=DIMENSION_AXES,
+        styles=STYLES,
     ),
     Figure(
         PAPER,
@@ -178,6 +190,7 @@ FIGURES = (
         ),
         minutes={"quick": 0.7, "full": 9},
         axes=Axes("λ′ / λ (log scale)", "work, in passes over the data (log scale)", log=True),
+        styles=STYLES,
     ),
     Figure(
         PAPER,
@@ -193,5 +206,6 @@ FIGURES = (
         ),
         minutes={"quick": 0.1, "full": 1},
         axes=Axes("condition number κ (log scale)", "conjugate gradient steps (log scale)", log=True),
+        styles=STYLES,
     ),
 )

@@ -1,18 +1,19 @@
-"""What a figure is: panels of runs, axes, and the claims that it is to show."""
+"""The parts of a figure: panels of runs, axes, styles, and the claims that it supports."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from sparing.compare import ALGORITHMS
 from sparing.experiments.claims import Claim
 
-RATIO = "improvement ratio"  # kept among the runs, as the error of an algorithm of that name at no spend
+RATIO = "improvement ratio"  # stored among the runs as the error of an algorithm of this name at spend 0
 
 
 class Scale(NamedTuple):
-    """How much is run. Learners that keep all they buy take seconds where others take milliseconds: they are ``slow``.
+    """How many runs are made. Learners that keep their cells take seconds where others take milliseconds.
 
-    With a ``slow_stride`` of 2 they run at every other spend.
+    They are the ``slow`` ones; with a ``slow_stride`` of 2 they run at every other spend.
     """
 
     name: str
@@ -28,27 +29,32 @@ FULL = Scale("full", points=8, repetitions=100, folds=10, slow_repetitions=10, s
 
 
 class Task(NamedTuple):
-    """One run to be made: an algorithm, at a spend, the so-manieth time."""
+    """One run to be made: an algorithm, a spend, and the number of the repetition."""
 
     algorithm: str
     spend: float
     repetition: int
 
 
-Setting = tuple[float, float]  # radius and strength of the steps
+Tuning = tuple[float, float]  # radius and strength of the steps
 
 
 class Experiment(Protocol):
-    """What a panel measures. Everything it does is a function of its seed and of what it is asked."""
+    """The measurements of a panel. Results depend on its seed and on the arguments alone."""
 
     def tasks(self, scale: Scale) -> list[Task]:
         """The runs to be made, the longest first."""
 
-    def choose(self, algorithm: str, spend: float) -> Setting | None:
+    def choose(self, algorithm: str, spend: float) -> Tuning | None:
         """Settings by cross-validation; None if there is nothing to choose."""
 
-    def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
-        """What was seen and what error it gave."""
+    def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
+        """The position on the horizontal axis, and the error there."""
+
+
+def series_style(label: str, colour: str, marker: str) -> dict[str, Any]:
+    """The style of a series with a solid line."""
+    return {"label": label, "color": colour, "marker": marker, "linestyle": "-"}
 
 
 class Axes(NamedTuple):
@@ -61,7 +67,7 @@ class Axes(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure or table of a paper. Panels are made, and their data loaded, when it is their turn."""
+    """A figure or table of a paper. Panels are made, and their data loaded, only when they run."""
 
     paper: str
     number: int
@@ -71,13 +77,18 @@ class Figure:
     minutes: Mapping[str, float]  # on two cores, by the name of the scale; measured, see docs/reproduction.md
     kind: str = "figure"
     axes: Axes = field(default_factory=Axes)
+    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of series that are no algorithms of compare
+
+    def style(self, series: str) -> Mapping[str, Any]:
+        """Label, colour, marker and line of a series."""
+        return self.styles[series] if series in self.styles else ALGORITHMS[series].style
 
     @property
     def name(self) -> str:
-        """As the files are called."""
+        """The name of its files, without a suffix."""
         return f"{self.paper}-{self.kind}-{self.number}"
 
     @property
     def title(self) -> str:
-        """As people call it."""
+        """The name for readers."""
         return f"{self.paper}, {self.kind} {self.number}"

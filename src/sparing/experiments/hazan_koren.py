@@ -18,7 +18,7 @@ FIGURES = (
             Claim(
                 "AELR has a lower error than AER at every spend.",
                 Lower("AELR", "AER"),
-                "At the smallest spends both are near the zero predictor and cannot be told apart.",
+                "At the smallest spends both are near the zero predictor and statistically indistinguishable.",
             ),
             Claim(
                 "AELR comes close to offline lasso on as many attributes: within a tenth, at large spends.",

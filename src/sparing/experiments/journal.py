@@ -1,14 +1,15 @@
-"""Tables on disk that grow by a row at a time: what an interrupted run has finished is neither lost nor done again."""
+"""Tables on disk that grow by one row at a time: an interrupted command loses no finished run and repeats none."""
 
 import csv
 import io
-import os
 from pathlib import Path
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
+from sparing.files import write_text
 
-class Cell(NamedTuple):
+
+class Run(NamedTuple):
     """One run. What ``spend``, ``seen`` and ``error`` stand for is on the axes of the figure.
 
     In most figures they are the attributes that an algorithm may buy, those it bought, and its test loss over that of
@@ -35,47 +36,39 @@ class Choice(NamedTuple):
     seconds: float
 
 
-Row = TypeVar("Row", Cell, Choice)
-UNFINISHED = ".part"
-KEYS = {Cell: 4, Choice: 3}  # so many columns say which run it is
+Entry = TypeVar("Entry", Run, Choice)
+KEYS = {Run: 4, Choice: 3}  # number of columns that identify a row
 
 
-class Journal(Generic[Row]):
+class Journal(Generic[Entry]):
     """Rows by their key, in memory and in a CSV file; safe to add to from several threads.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     Journal(Path(folder, "cells.csv"), Cell).add(Cell("a", "AERR", 50.0, 0, 48.0, 0.9, 0.1))
-    ...     list(Journal(Path(folder, "cells.csv"), Cell).rows)
+    ...     Journal(Path(folder, "runs.csv"), Run).add(Run("a", "AERR", 50.0, 0, 48.0, 0.9, 0.1))
+    ...     list(Journal(Path(folder, "runs.csv"), Run).rows)
     [('a', 'AERR', 50.0, 0)]
     """
 
-    def __init__(self, path: Path, kind: type[Row]):
+    def __init__(self, path: Path, kind: type[Entry]):
         self.path, self.lock = path, Lock()
-        self.kind: type[Row] = kind
-        self.rows: dict[tuple, Row] = {}
+        self.kind: type[Entry] = kind
+        self.rows: dict[tuple, Entry] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]  # a killed run may have left half a line
+        whole = text[: text.rfind("\n") + 1]  # a killed process may have left half a line
         if whole != text or not whole:
-            write_whole(path, whole or _line(kind._fields))
+            write_text(path, whole or _line(kind._fields))
         for values in list(csv.reader(io.StringIO(whole)))[1:]:
             self._keep(kind(*(read(value) for read, value in zip(kind.__annotations__.values(), values, strict=True))))
 
-    def add(self, row: Row) -> None:
-        """Write the row down before it counts as done."""
+    def add(self, row: Entry) -> None:
+        """Append the row to the file, then count it as done."""
         with self.lock, self.path.open("a", encoding="utf-8") as file:
             file.write(_line(row))
             self._keep(row)
 
-    def _keep(self, row: Row) -> None:
+    def _keep(self, row: Entry) -> None:
         self.rows[tuple(row[: KEYS[self.kind]])] = row
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file at once: whoever is killed on the way leaves the old one, not half of the new one."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
 
 
 def _line(values) -> str:

@@ -19,13 +19,13 @@ RIDGE = line_up("AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge", "Au
 LASSO = line_up("AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso", "AutoLasso")
 FULL_INFORMATION = (
     "Settings of both sides are chosen by cross-validation at every spend here, and full information gains from that: "
-    "the gradient of a whole row has no noise of sampling, so it bears longer steps."
+    "the gradient of a whole row has no noise of sampling, so it allows larger steps."
 )
 TUNING = "The gap is of the size of the error that choosing radius and step makes; more repetitions do not remove that."
 
 
 def _adagrad(name: str, learner: type, **options: Any) -> Algorithm:
-    """The algorithm with AdaGrad's steps, one size an attribute (appendix A)."""
+    """The algorithm with AdaGrad's steps, one step size per attribute (appendix A)."""
     plain = ALGORITHMS[name]
     make = partial(_with_adagrad, learner, plain.whole_rows, options)
     return replace(plain, label=f"{plain.label}, AdaGrad", make=make, strengths=(0.5, 2.0))
@@ -42,6 +42,13 @@ ADAGRAD = line_up("AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge") | {
     "DDAERR-AdaGrad": _adagrad("DDAERR", learners.DDAERR, inner="improved"),
     "TwoPhasedDDAERR-AdaGrad": _adagrad("TwoPhasedDDAERR", learners.TwoPhasedDDAERR, inner="improved"),
     "OnlineRidge-AdaGrad": _adagrad("OnlineRidge", learners.OnlineRidge),
+}
+
+
+ADAGRAD_STYLES = {
+    name: {**ALGORITHMS[plain].style, "label": ADAGRAD[name].label, "linestyle": ":", "markerfacecolor": "white"}
+    for name in ADAGRAD
+    if (plain := name.removesuffix("-AdaGrad")) != name
 }
 
 
@@ -84,8 +91,8 @@ def _real_claims(uniform: str, informed: str, between: str, ours: str) -> tuple[
         Claim(
             f"{between} lies between {uniform} and {informed}.",
             (Lower(informed, between), Lower(between, uniform)),
-            "At some spends it cannot be told from one of the two; at the smallest its first phase, a tenth of the "
-            "rows, tells too little of the moments.",
+            "At some spends it is statistically indistinguishable from one of the two; at the smallest its first "
+            "phase, a tenth of the rows, is too short to estimate the moments.",
         ),
         Claim(
             f"{between} comes closer to {informed} as the spend grows.",
@@ -93,9 +100,9 @@ def _real_claims(uniform: str, informed: str, between: str, ours: str) -> tuple[
             "The gap shrinks by less than its own noise at this number of repetitions.",
         ),
         Claim(
-            f"Ours: {ours}, which keeps what it buys, is better than {informed}, which forgets it.",
+            f"Ours: {ours}, which keeps what it buys, is better than {informed}, which does not.",
             Lower(ours, informed),
-            "It runs a few times only, so its interval is wide; and of a few hundred values there is little to keep.",
+            "It runs a few times only, so its interval is wide; and a few hundred values are little to keep.",
         ),
     )
 
@@ -169,7 +176,7 @@ FIGURES = (
                 "DDAELR varies less from run to run than AELR and online lasso.",
                 (Steadier("DDAELR", "AELR"), Steadier("DDAELR", "OnlineLasso")),
                 "At the smallest spends AELR is still near the zero predictor, and that does not vary. At the larger "
-                "ones DDAELR varies less, but ten runs tell a ratio of deviations to a factor of two or three only.",
+                "ones DDAELR varies less, but ten runs determine a ratio of deviations to a factor of two or three.",
             ),
             Claim(
                 "At small spends TwoPhasedDDAELR is like AELR.",
@@ -208,7 +215,7 @@ FIGURES = (
                 "At small spends DDAELR varies less than online lasso.",
                 Steadier("DDAELR", "OnlineLasso", part="small"),
                 "From so few whole rows online lasso hardly leaves the zero predictor, which does not vary; and ten "
-                "runs tell a ratio of deviations to a factor of two or three only.",
+                "runs determine a ratio of deviations to a factor of two or three.",
             ),
             Claim(
                 "As the spend grows, online lasso draws ahead of DDAELR.", Lower("OnlineLasso", "DDAELR", part="large")
@@ -223,6 +230,7 @@ FIGURES = (
         {EXPONENTS[-2.0]: simulated(-2.0, "ridge", ADAGRAD)},
         tuple(_adagrad_claim(name, True, EQUAL_STEPS) for name in list(ADAGRAD)[:4]),
         minutes={"quick": 0.1, "full": 5},
+        styles=ADAGRAD_STYLES,
     ),
     Figure(
         PAPER,
@@ -234,5 +242,6 @@ FIGURES = (
             _adagrad_claim("OnlineRidge", True, EQUAL_STEPS),
         ),
         minutes={"quick": 0.3, "full": 10},
+        styles=ADAGRAD_STYLES,
     ),
 )

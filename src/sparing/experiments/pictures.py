@@ -1,15 +1,17 @@
 """A figure as PNG and SVG: error against what was seen, bars of one standard deviation."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sparing.experiments.figures import RATIO, Figure
 from sparing.experiments.runs import Runs
-from sparing.plotting import BARS, empty_figure, label_powers, look
+from sparing.plotting import BARS, empty_figure, label_powers, save_picture
 
 WIDTHS = {1: (8.6, 4.8), 2: (12.0, 4.8), 4: (12.0, 8.4)}  # inches, by the number of panels
-HIGHEST = 1.5  # of the zero predictor's loss: what is worse than that is all alike
+HIGHEST = 1.5  # times the zero predictor's loss; larger errors are not drawn to scale
 
 
 def draw_figure(figure: Figure, runs: Runs, path: Path) -> list[Path]:
@@ -21,26 +23,23 @@ def draw_figure(figure: Figure, runs: Runs, path: Path) -> list[Path]:
     for axes, panel in zip(places, runs.panels, strict=True):
         for name in runs.algorithms(panel):
             if name != RATIO:
-                shown[name] = _draw_runs(axes, runs, panel, name)
+                shown[name] = _draw_runs(axes, runs, panel, name, figure.style(name))
         _dress(axes, figure, runs, panel)
-    labels = [look(name)["label"] for name in shown]
+    labels = [figure.style(name)["label"] for name in shown]
     drawing.legend(shown.values(), labels, loc="outside right upper", frameon=False)
-    files = [path.with_name(f"{path.name}{suffix}") for suffix in (".png", ".svg")]
-    for file in files:
-        drawing.savefig(file, dpi=120)
-    return files
+    return [save_picture(drawing, path.with_name(f"{path.name}{suffix}"), dpi=120) for suffix in (".png", ".svg")]
 
 
-def _draw_runs(axes, runs: Runs, panel: str, name: str):
-    """A curve; or, of an algorithm that ran at one spend alone, a level."""
+def _draw_runs(axes, runs: Runs, panel: str, name: str, style: Mapping[str, Any]):
+    """A curve, or a horizontal line for an algorithm that ran at one spend only."""
     spends = runs.spends(panel, name)
     errors = [np.array(list(runs.errors(panel, name, spend).values())) for spend in spends]
     means = [values.mean() for values in errors]
     spread = [values.std(ddof=1) if values.size > 1 else 0.0 for values in errors]
     if len(spends) > 1:
         seen = [runs.seen(panel, name, spend) for spend in spends]
-        return axes.errorbar(seen, means, yerr=spread, **look(name), **BARS)
-    colour = look(name)["color"]
+        return axes.errorbar(seen, means, yerr=spread, **style, **BARS)
+    colour = style["color"]
     axes.axhspan(means[0] - spread[0], means[0] + spread[0], color=colour, alpha=0.12, linewidth=0)
     return axes.axhline(means[0], color=colour, linewidth=1.6, linestyle="-.")
 

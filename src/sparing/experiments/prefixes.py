@@ -7,9 +7,10 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
-from sparing.compare.experiment import SHORT, SHORT_FOLDS, Data, cautious_mean, fit, seed_of_repetition
+from sparing.compare.data import SHORT, SHORT_FOLDS, Data
+from sparing.compare.running import cautious_mean, fit, seed_of_repetition
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
-from sparing.experiments.figures import RATIO, Scale, Setting, Task
+from sparing.experiments.figures import RATIO, Scale, Task, Tuning
 from sparing.geometry import improvement_ratio
 
 TEST_ROWS = 10_000
@@ -20,8 +21,8 @@ SLOW = ("AutoLearner", "AutoLasso")
 class Prefixes(Data):
     """Training and test data, the algorithms that run on them, and how many folds choose their settings.
 
-    A repetition is a new order of the training rows with new draws. All algorithms of a repetition have the same order,
-    and at every spend they see a prefix of it. ``ratio`` is the improvement ratio where it is known exactly.
+    A repetition is a new order of the training rows with new draws. All algorithms of a repetition share the order and
+    see a prefix of it at every spend. ``ratio`` is the improvement ratio where it is known exactly.
     """
 
     algorithms: Mapping[str, Algorithm] = field(default_factory=dict)
@@ -41,26 +42,26 @@ class Prefixes(Data):
         found.sort(key=lambda task: (task.algorithm not in SLOW, -task.spend))
         return [*found, Task(RATIO, 0.0, 0)]
 
-    def choose(self, algorithm: str, spend: float) -> Setting | None:
+    def choose(self, algorithm: str, spend: float) -> Tuning | None:
         """The radius and strength with the best cross-validated loss, if the algorithm does not choose for itself."""
-        look = self.algorithms.get(algorithm)
-        return self._search(look, self.examples(look, int(spend))) if look and look.radii else None
+        found = self.algorithms.get(algorithm)
+        return self.search(found, self.examples(found, int(spend))) if found and found.radii else None
 
-    def _cross_validate(self, algorithm: Algorithm, radius: float, strength: float, m: int) -> float:
-        """As for a comparison, but over as many folds as were asked for; never fewer for the shortest prefixes."""
+    def cross_validate(self, algorithm: Algorithm, radius: float, strength: float, m: int) -> float:
+        """The loss over ``self.folds`` folds, or more for the shortest prefixes."""
         folds = max(self.folds, SHORT_FOLDS) if m <= SHORT else self.folds
         starts = [fold * self.fold_rows // folds for fold in range(folds)]
-        losses = [self._held_out_loss(algorithm, radius, strength, m, start) for start in starts]
+        losses = [self.held_out_loss(algorithm, radius, strength, m, start) for start in starts]
         return cautious_mean(losses)
 
-    def _held_out_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, start: int) -> float:
-        """On the rows from ``start`` on, after learning from those behind them."""
+    def held_out_loss(self, algorithm: Algorithm, radius: float, strength: float, m: int, start: int) -> float:
+        """Loss on the fold that begins at ``start``, after learning from the rows that follow it."""
         end = start + self.fold_size
-        setting = self._setting(algorithm, radius, strength, self.seed + start)
+        setting = self.setting(algorithm, radius, strength, self.seed + start)
         coef, intercept, *_ = fit(algorithm, setting, self.fold_X[end : end + m], self.fold_y[end : end + m])
         return float(np.mean((self.fold_X[start:end] @ coef + intercept - self.fold_y[start:end]) ** 2))
 
-    def measure(self, task: Task, setting: Setting | None) -> tuple[float, float]:
+    def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
         """Values bought, and the test loss over that of the zero predictor."""
         if task.algorithm == RATIO:
             penalty = next(iter(self.algorithms.values())).penalty
@@ -68,7 +69,7 @@ class Prefixes(Data):
         algorithm, seed = self.algorithms[task.algorithm], seed_of_repetition(self.seed, task.repetition)
         m = self.examples(algorithm, int(task.spend))
         prefix = np.random.default_rng(seed).permutation(self.y.size)[:m]
-        chosen = self._setting(algorithm, *(setting or (1.0, 1.0)), seed)
+        chosen = self.setting(algorithm, *(setting or (1.0, 1.0)), seed)
         coef, intercept, cells, _ = fit(algorithm, chosen, self.X[prefix], self.y[prefix])
         errors = self.X_test @ coef + intercept - self.y_test
         return float(cells), float(np.mean(errors**2) / np.mean(self.y_test**2))

@@ -1,4 +1,4 @@
-"""One HTML page, with its pictures inside: every figure, and for every claim the verdict with its numbers."""
+"""One self-contained HTML page: every figure, and the verdict on every claim with its numbers."""
 
 import base64
 from html import escape
@@ -7,15 +7,15 @@ from string import Template
 
 import numpy as np
 
-from sparing.experiments.claims import Judgement
+from sparing.experiments.claims import ClaimResult
 from sparing.experiments.effective_dimension import DIMENSION_AXES
 from sparing.experiments.figures import RATIO, Axes, Figure
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.reproduction import Reproduction
 from sparing.experiments.runs import Runs
-from sparing.plotting import look
+from sparing.files import write_text
 
-SPENDS = {  # what runs were made for, where the horizontal axis shows something else
+SPENDS = {  # what the spend is, where the horizontal axis shows something else
     Axes(): "the attributes that an algorithm may buy",
     DIMENSION_AXES: "the excess risk ε",
 }
@@ -60,22 +60,22 @@ CLAIM = Template("""<tr><td class="verdict $verdict">$verdict</td><td>$words$exp
 
 
 def write_report(reproduction: Reproduction) -> Path:
-    """Draw every finished figure of the folder, judge its claims, and write ``report.html`` beside them."""
+    """Draw every finished figure of the folder, assess its claims, and write ``report.html`` beside them."""
     sections, verdicts = [], []
     for figure in reproduction.finished():
-        runs, judged = Runs(reproduction.cells(figure)), reproduction.judge(figure)
+        runs, results = Runs(reproduction.runs(figure)), reproduction.assess(figure)
         picture = draw_figure(figure, runs, reproduction.folder / figure.name)[0]
-        sections.append(_section(figure, runs, judged, picture))
-        verdicts += [judgement.verdict for judgement in judged]
+        sections.append(_section(figure, runs, results, picture))
+        verdicts += [result.verdict for result in results]
     scale = reproduction.scale
     made = (
         f"The {scale.name} protocol, seed {reproduction.seed}: {scale.repetitions} repetitions, settings chosen by "
-        f"{scale.folds} folds; {scale.slow_repetitions} repetitions of learners that keep all they buy, being slow; "
+        f"{scale.folds} folds; {scale.slow_repetitions} repetitions of learners that keep their cells, which are slow; "
         "compadagrad and effective-dimension have their own. The table below each figure counts the runs of each point."
     )
     page = reproduction.folder / "report.html"
     text = PAGE.substitute(settings=made, summary=escape(count(verdicts)), figures="\n".join(sections))
-    page.write_text(text, encoding="utf-8")
+    write_text(page, text)
     return page
 
 
@@ -89,7 +89,7 @@ def count(verdicts: list[str]) -> str:
     return f"of {len(verdicts)} claims {', '.join(parts)}"
 
 
-def _section(figure: Figure, runs: Runs, judged: list[Judgement], picture: Path) -> str:
+def _section(figure: Figure, runs: Runs, results: list[ClaimResult], picture: Path) -> str:
     return FIGURE.substitute(
         title=escape(figure.title),
         shows=escape(figure.shows[0].upper() + figure.shows[1:]),
@@ -97,29 +97,29 @@ def _section(figure: Figure, runs: Runs, judged: list[Judgement], picture: Path)
         axes=escape(f"{figure.axes.seen}; {figure.axes.error}"),
         spend=escape(SPENDS.get(figure.axes, "the same as what was seen")),
         picture=base64.b64encode(picture.read_bytes()).decode("ascii"),
-        claims="".join(_claim(judgement) for judgement in judged),
-        points="".join(_points(runs)),
+        claims="".join(_claim(result) for result in results),
+        points="".join(_points(figure, runs)),
     )
 
 
-def _claim(judgement: Judgement) -> str:
-    explanation = judgement.explanation
+def _claim(result: ClaimResult) -> str:
+    explanation = result.explanation
     return CLAIM.substitute(
-        verdict=judgement.verdict,
-        words=escape(judgement.claim.words),
+        verdict=result.verdict,
+        words=escape(result.claim.words),
         explanation=f"<br><i>{escape(explanation)}</i>" if explanation else "",
-        numbers=escape(judgement.numbers),
-        evidence="<br>".join(escape(str(piece)) for piece in judgement.evidence),
+        numbers=escape(result.numbers),
+        evidence="<br>".join(escape(str(piece)) for piece in result.evidence),
     )
 
 
-def _points(runs: Runs):
+def _points(figure: Figure, runs: Runs):
     for panel in runs.panels:
         for name in runs.algorithms(panel):
             for spend in runs.spends(panel, name):
                 errors = np.array(list(runs.errors(panel, name, spend).values()))
                 spread = f" ± {errors.std(ddof=1):.3g}" if errors.size > 1 else ""
-                label = name if name == RATIO else look(name)["label"]
+                label = name if name == RATIO else figure.style(name)["label"]
                 numbers = f"{spend:,.6g}", f"{runs.seen(panel, name, spend):,.6g}", f"{errors.mean():.4g}{spread}"
                 cells = "".join(f'<td class="number">{value}</td>' for value in (*numbers, str(errors.size)))
                 yield f"<tr><td>{escape(panel)}</td><td>{escape(label)}</td>{cells}</tr>\n"

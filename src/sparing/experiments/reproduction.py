@@ -1,20 +1,22 @@
-"""Run figures of the papers, one finished cell after the other on disk, and judge their claims."""
+"""Run figures of the papers, store each finished run on disk, and assess their claims."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from sparing import __version__
 from sparing.experiments import compadagrad, effective_dimension, hazan_koren, kukliansky_shamir
-from sparing.experiments.claims import Judgement, judge
+from sparing.experiments.claims import ClaimResult, assess
 from sparing.experiments.figures import Experiment, Figure, Scale, Task
-from sparing.experiments.journal import UNFINISHED, Cell, Choice, Journal, write_whole
+from sparing.experiments.journal import Choice, Journal, Run
 from sparing.experiments.runs import Runs
+from sparing.files import UNFINISHED, InputError, write_text
 
 CATALOGUE: tuple[Figure, ...] = (
     *kukliansky_shamir.FIGURES,
@@ -22,11 +24,11 @@ CATALOGUE: tuple[Figure, ...] = (
     *compadagrad.FIGURES,
     *effective_dimension.FIGURES,
 )
-CHOOSING = 0.4  # of a panel's time, roughly, goes into choosing settings
+CHOOSING = 0.4  # approximate fraction of a panel's time that goes into choosing settings
 
 
 def find_figures(paper: str, *, figures: Iterable[int] = (), tables: Iterable[int] = ()) -> list[Figure]:
-    """Those of a paper, or of "all"; with numbers, only these.
+    """The figures and tables of a paper, or of "all" papers; with numbers, only these.
 
     >>> [figure.title for figure in find_figures("compadagrad", tables=[1])]
     ['compadagrad, table 1']
@@ -45,32 +47,33 @@ def find_figures(paper: str, *, figures: Iterable[int] = (), tables: Iterable[in
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A folder of runs, all made at one scale and from one seed."""
+    """A folder of runs that share one scale and one seed."""
 
     folder: Path
     scale: Scale
     seed: int
 
     def open(self) -> None:
-        """Make the folder, or refuse one with runs of other settings."""
+        """Create the folder, or resume its runs; refuse a folder of other settings or other files."""
         mine = {"protocol": self.scale.name, "seed": self.seed, "version": __version__}
         file = self.folder / "settings.json"
         if file.exists():
-            theirs = json.loads(file.read_text(encoding="utf-8"))
-            if different := [name for name in mine if theirs.get(name) != mine[name]]:
+            theirs = _settings(file)
+            if different := [name for name in mine if theirs[name] != mine[name]]:
                 name = different[0]
-                raise ValueError(
-                    f"the folder {str(self.folder)!r} holds runs with {name} {theirs.get(name)!r}, not {mine[name]!r}; "
-                    "ask for the same, or change --output."
+                raise InputError(
+                    f"the folder {str(self.folder)!r} holds runs with {name} {theirs[name]!r}, not {mine[name]!r}",
+                    "ask for the same, or choose a new folder with {folder}",
+                    {"folder": None},
                 )
             return
         if self.folder.is_dir() and any(path.suffix != UNFINISHED for path in self.folder.iterdir()):
-            raise ValueError(f"the folder {str(self.folder)!r} holds other files; change --output to a new folder.")
+            raise _not_ours(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(mine, indent=1) + "\n")
+        write_text(file, json.dumps(mine, indent=1) + "\n")
 
     def run(self, figures: Sequence[Figure], *, jobs: int = 1, progress: Callable[[float], None] | None = None) -> None:
-        """Make the runs that are missing. ``progress`` is told the part of all the work that was just done."""
+        """Make the missing runs. ``progress`` is called with the fraction of all work that was just done."""
         report = progress or (lambda part: None)
         minutes = sum(figure.minutes[self.scale.name] for figure in figures)
         for figure in figures:
@@ -78,13 +81,13 @@ class Reproduction:
                 report(part * figure.minutes[self.scale.name] / minutes)
 
     def _run_figure(self, figure: Figure, jobs: int) -> Iterator[float]:
-        """Parts of the figure, as they are done."""
-        if self._mark(figure).exists():  # no need to load its data
+        """Fractions of the figure as they are done."""
+        if self._mark(figure).exists():  # so that its data need not be loaded
             yield 1.0
             return
-        cells, choices = self._journal(figure, Cell), self._journal(figure, Choice)
+        runs, choices = self._journal(figure, Run), self._journal(figure, Choice)
         for title, make in figure.panels.items():
-            panel = _Panel(title, make(self.scale, self.seed), cells, choices)
+            panel = _Panel(title, make(self.scale, self.seed), runs, choices)
             tasks = panel.experiment.tasks(self.scale)
             settings = list(dict.fromkeys((task.algorithm, task.spend) for task in tasks))
             stages = (panel.choose, settings, CHOOSING), (panel.measure, tasks, 1 - CHOOSING)
@@ -94,17 +97,17 @@ class Reproduction:
         self._mark(figure).touch()
 
     def finished(self) -> list[Figure]:
-        """The figures of which every run is there."""
+        """The figures whose runs are complete."""
         return [figure for figure in CATALOGUE if self._mark(figure).exists()]
 
-    def cells(self, figure: Figure) -> list[Cell]:
-        """The runs that are there."""
-        return list(self._journal(figure, Cell).rows.values())
+    def runs(self, figure: Figure) -> list[Run]:
+        """The runs made so far."""
+        return list(self._journal(figure, Run).rows.values())
 
-    def judge(self, figure: Figure) -> list[Judgement]:
-        """Every claim of the figure, by its runs."""
-        runs = Runs(self.cells(figure))
-        return [judge(claim, runs) for claim in figure.claims]
+    def assess(self, figure: Figure) -> list[ClaimResult]:
+        """The result of every claim of a figure."""
+        runs = Runs(self.runs(figure))
+        return [assess(claim, runs) for claim in figure.claims]
 
     def _mark(self, figure: Figure) -> Path:
         return self.folder / f"{figure.name}.done"
@@ -113,13 +116,30 @@ class Reproduction:
         return Journal(self.folder / f"{figure.name}{'-choices' if kind is Choice else ''}.csv", kind)
 
 
+def _settings(file: Path) -> dict[str, Any]:
+    """Protocol, seed and version of the runs in a folder. Only a folder with these is ours to write to."""
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict) or not {"protocol", "seed", "version"} <= set(settings):
+        raise _not_ours(file.parent)
+    return settings
+
+
+def _not_ours(folder: Path) -> InputError:
+    return InputError(
+        f"the folder {str(folder)!r} holds other files", "choose a new folder with {folder}", {"folder": None}
+    )
+
+
 @dataclass(frozen=True)
 class _Panel:
-    """An experiment and the journals of what it has done so far."""
+    """An experiment and the journals of its finished runs."""
 
     title: str
     experiment: Experiment
-    cells: Journal
+    runs: Journal
     choices: Journal
 
     def choose(self, algorithm: str, spend: float) -> None:
@@ -130,15 +150,15 @@ class _Panel:
 
     def measure(self, *values) -> None:
         task = Task(*values)
-        if (key := (self.title, *task)) not in self.cells.rows:
+        if (key := (self.title, *task)) not in self.runs.rows:
             choice = self.choices.rows.get((self.title, task.algorithm, task.spend))
             start = perf_counter()
             seen, error = self.experiment.measure(task, choice and (choice.radius, choice.strength))
-            self.cells.add(Cell(*key, seen, error, round(perf_counter() - start, 3)))
+            self.runs.add(Run(*key, seen, error, round(perf_counter() - start, 3)))
 
 
 def _each(work: Callable[..., None], items: Sequence[tuple], jobs: int) -> Iterator[None]:
-    """As they come; in threads, since compiled loops run beside each other in those, with one of BLAS for each."""
+    """Yield after each item. Compiled loops run in parallel threads, so BLAS gets one thread each."""
     with threadpool_limits(1):
         yield from Parallel(n_jobs=jobs, prefer="threads", return_as="generator_unordered")(
             delayed(work)(*item) for item in items

@@ -1,39 +1,39 @@
-"""The runs of one figure, ready to be compared, run by run."""
+"""The runs of one figure, paired by repetition."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from sparing.experiments.journal import Cell
+from sparing.experiments.journal import Run
 
 
 class Runs:
-    """The measured cells of one figure, ready to be compared."""
+    """The measured runs of one figure, by panel, algorithm, spend and repetition."""
 
-    def __init__(self, cells: Iterable[Cell]):
+    def __init__(self, runs: Iterable[Run]):
         self._errors: dict[tuple[str, str], dict[float, dict[int, float]]] = {}
         self._seen: dict[tuple[str, str, float], list[float]] = {}
-        for cell in cells:
-            by_spend = self._errors.setdefault((cell.panel, cell.algorithm), {})
-            by_spend.setdefault(cell.spend, {})[cell.repetition] = cell.error
-            self._seen.setdefault((cell.panel, cell.algorithm, cell.spend), []).append(cell.seen)
+        for run in runs:
+            by_spend = self._errors.setdefault((run.panel, run.algorithm), {})
+            by_spend.setdefault(run.spend, {})[run.repetition] = run.error
+            self._seen.setdefault((run.panel, run.algorithm, run.spend), []).append(run.seen)
         self.panels = list(dict.fromkeys(panel for panel, _ in self._errors))
 
     def algorithms(self, panel: str) -> list[str]:
-        """Those that ran in the panel, by name: threads finish in any order."""
+        """Algorithms of a panel in alphabetical order: threads finish in any order."""
         return sorted(algorithm for where, algorithm in self._errors if where == panel)
 
     def spends(self, panel: str, algorithm: str) -> list[float]:
-        """At which it ran, rising."""
+        """Spends at which an algorithm ran, in increasing order."""
         return sorted(self._errors.get((panel, algorithm), ()))
 
     def errors(self, panel: str, algorithm: str, spend: float) -> dict[int, float]:
-        """By repetition. An algorithm that ran at one spend alone is a level to hold others to, at any spend."""
+        """Errors by repetition. An algorithm that ran at one spend only is a reference for every spend."""
         by_spend = self._errors[panel, algorithm]
         return by_spend[spend if spend in by_spend or len(by_spend) > 1 else next(iter(by_spend))]
 
     def seen(self, panel: str, algorithm: str, spend: float) -> float:
-        """What was really bought, on average."""
+        """Mean position on the horizontal axis: in most figures, the attributes bought."""
         return float(np.mean(self._seen[panel, algorithm, spend]))
 
     def shared(self, panel: str, first: str, second: str, part: str = "all") -> list[float]:
@@ -47,7 +47,7 @@ class Runs:
         return {"all": spends, "small": spends[:third], "large": spends[-third:]}[part]
 
     def pairs(self, panel: str, first: str, second: str, spend: float) -> tuple[np.ndarray, np.ndarray]:
-        """Errors of two algorithms in the repetitions that both made."""
+        """Errors of two algorithms in the repetitions that they share."""
         one, other = self.errors(panel, first, spend), self.errors(panel, second, spend)
         both = sorted(one.keys() & other.keys())
         return np.array([one[r] for r in both]), np.array([other[r] for r in both])
@@ -55,11 +55,11 @@ class Runs:
     def matches(
         self, first: str, second: str, *, part: str = "all", panels: tuple[str, ...] = ()
     ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-        """Where two algorithms met, panel by panel and spend by spend, and their errors there."""
+        """Errors of two algorithms at each panel and spend where both ran, with a description of the place."""
         for panel in panels or self.panels:
             for spend in self.shared(panel, first, second, part):
                 yield self.where(panel, spend), *self.pairs(panel, first, second, spend)
 
     def where(self, panel: str, spend: float) -> str:
-        """A place in the figure, in words."""
+        """Panel and spend in words."""
         return f"{panel}, {spend:,.6g}" if len(self.panels) > 1 else f"{spend:,.6g}"

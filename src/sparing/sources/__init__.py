@@ -1,4 +1,4 @@
-"""Where values come from: each source answers reads of named attributes of one example, and of nothing else."""
+"""Sources of values: each answers reads of given attributes of one example."""
 
 from sparing.sources.arrays import ArraySource
 from sparing.sources.remote import CallableSource

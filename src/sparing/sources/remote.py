@@ -1,4 +1,4 @@
-"""Values that somebody else has: a laboratory, a shop, an interface that is paid per call."""
+"""Values held by somebody else: a laboratory, a shop, an interface that is paid per call."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from sparing import checks
 
 
 class CallableSource:
-    """Asks a function ``read(example, attributes)`` for every purchase; NaN means that a value could not be had.
+    """Calls a function ``read(example, attributes)`` for every purchase; NaN marks an unavailable value.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class CallableSource:
         self.n_attributes = checks.whole("n_attributes", n_attributes)
 
     def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
-        """What the function answers, checked for its length."""
+        """The answer of the function, checked for its length."""
         values = np.asarray(self.function(example, attributes), dtype=np.float64)
         if values.shape != attributes.shape:
             raise ValueError(

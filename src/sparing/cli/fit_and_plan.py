@@ -8,18 +8,17 @@ import numpy as np
 import typer
 
 from sparing.cli.app import (
+    Force,
     Quiet,
     RandomState,
     app,
-    drawn,
     names_in,
     one_line_errors,
     progress_bar,
-    refuse_output,
     show,
     table_of,
-    written,
 )
+from sparing.cli.writing import Writer, ending
 
 Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
 Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
@@ -42,24 +41,27 @@ def fit_command(
     target: Target = None,
     budget: Budget = 5,
     costs: Costs = None,
-    total_budget: Annotated[float | None, typer.Option(help="What may be spent on all examples together.")] = None,
+    total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
     drop: Drop = "",
     encode: Encode = False,
     drop_missing: DropMissing = False,
-    output: Annotated[Path, typer.Option(help="Beginning of the names of the files written.")] = Path("sparing-fit"),
+    output: Annotated[Path, typer.Option(help="Prefix of the names of the files written.")] = Path("sparing-fit"),
     random_state: RandomState = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn a linear model of your own file, buying a few values of each row; says what it found and what it cost."""
     with one_line_errors():
         from sparing import checks
-        from sparing.fitting import fit_table, read_prices
+        from sparing.fitting import FILES, fit_table
         from sparing.plotting import plot_report
-        from sparing.tables import read_table
+        from sparing.tables import read_prices, read_table
 
-        refuse_output(output)
+        picture = ending(output, ".png")
+        possible = [picture, *(ending(output, end) for end in FILES.values())]
+        writer = Writer(possible, inputs=[data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
         prices = None if costs is None else read_prices(costs, table.names)
@@ -74,14 +76,14 @@ def fit_command(
         )
         if not quiet:
             _show_report(report)
-        for what, (end, write) in report.files.items():
-            written(what, output.with_name(output.name + end), write)
+        for what, write in report.writers.items():
+            writer.write(what, ending(output, FILES[what]), write)
         title = f"{data.name}: {table.target}"
-        drawn(output.with_name(output.name + ".png"), partial(plot_report, report, title=title))
+        writer.draw(picture, partial(plot_report, report, title=title))
 
 
 def _show_report(report) -> None:
-    columns = "attribute", "weight", "weight × spread", "looks", "spent"
+    columns = "attribute", "weight", "weight × deviation", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
         numbers = f"{bought.weight:.4g}", f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
@@ -97,7 +99,7 @@ def plan_command(
     costs: Costs = None,
     pilot: Annotated[int, typer.Option(min=30, help="Rows of a data file to buy the pilot of.")] = 500,
     spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
-    repetitions: Annotated[int, typer.Option(min=2, help="Times the pilot is drawn anew.")] = 8,
+    repetitions: Annotated[int, typer.Option(min=2, help="Bootstrap repetitions of the pilot.")] = 8,
     samples: Annotated[
         float | None, typer.Option(help="Also: whole rows that ridge regression needs for this excess risk.")
     ] = None,
@@ -106,14 +108,16 @@ def plan_command(
     drop_missing: DropMissing = False,
     output: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("sparing-plan.png"),
     random_state: RandomState = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """What error to expect for which spend, from a pilot, and whether fewer whole rows would be better."""
     with one_line_errors():
         from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
-        from sparing.plotting import plot_plan
+        from sparing.plotting import picture_path, plot_plan
 
-        refuse_output(output)
+        picture = picture_path(output)
+        writer = Writer([picture], inputs=[data, costs, target], force=force)
         totals = _numbers_in("--spends", spends) or None
         budget = _plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
@@ -128,7 +132,7 @@ def plan_command(
             _show_plan(cells, prospects, advice(prospects))
         if samples is not None:
             print(f"whole rows for an excess risk of {samples:g}: {whole_rows_needed(cells, samples):,} by the theorem")
-        drawn(output, partial(plot_plan, prospects, title=f"{data.name}: what a spend buys"))
+        writer.draw(picture, partial(plot_plan, prospects, title=f"{data.name}: what a spend buys"))
 
 
 def _show_plan(cells, prospects, reading: str) -> None:
@@ -140,11 +144,11 @@ def _show_plan(cells, prospects, reading: str) -> None:
         few = f"{p.few:.3f}±{p.few_deviation:.3f}"
         table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
     unseen = cells.n_attributes - np.unique(cells.attributes).size
-    never = f"{unseen:,} attributes were never seen: what they would add to whole rows is not known here"
+    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
     show(table, [never, reading] if unseen else [reading])
 
 
-# What is typed ------------------------------------------------------------------------------------------------------
+# Options ------------------------------------------------------------------------------------------------------------
 
 
 def _plain(budget: float) -> float:

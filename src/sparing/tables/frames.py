@@ -1,0 +1,163 @@
+"""CSV and Parquet files as columns of numbers, with pandas."""
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparing.files import InputError
+from sparing.tables.names import first_line, refuse_repeated, refuse_unknown, some, these
+from sparing.tables.text import opened, read_header
+
+MOST_INDICATORS = 1000  # columns that one column of text may turn into
+TOO_LONG = re.compile(r"Expected \d+ fields in line (\d+), saw (\d+)")
+
+
+def read_columns(path: Path, target: str | None, drop, encode: bool) -> tuple[np.ndarray, list, list[str], str]:
+    """Attributes as float64, values of the target as they are in the file (None if missing), and names."""
+    frame, names = _frame(path)
+    if target is None:
+        raise InputError(
+            f"no target given: {path.name} does not say which column to predict ({some(names)})",
+            "name one with {target}",
+            {"target": None},
+        )
+    refuse_unknown([target, *drop], names, "column", path.name)
+    left_out = {target, *drop}
+    kept = [i for i, name in enumerate(names) if name not in left_out]
+    if not kept:
+        raise InputError(f"{path.name} has no column beside the target {target!r}", "add attributes to learn from")
+    kinds = [dtype.kind for dtype in frame.dtypes]
+    flags = {i: column for i in kept if kinds[i] not in "biuf" and (column := _flags(frame.iloc[:, i])) is not None}
+    numeric = [i for i in kept if kinds[i] in "biuf" or i in flags]
+    other = [i for i in kept if kinds[i] not in "biuf" and i not in flags]
+    if other and not encode:
+        words = [names[i] for i in other]
+        raise InputError(
+            f"{these(words, 'column')} not numeric",
+            "turn text into indicators with {encode}, or leave it out with {drop}",
+            {"encode": True, "drop": words[:3]},
+        )
+    numbers, used = _numbers(frame, numeric, flags), [names[i] for i in numeric]
+    parts = [numbers]
+    for i in other:
+        indicators, levels = _indicators(frame.iloc[:, i], names[i])
+        parts.append(indicators)
+        used += [f"{names[i]}={value}" for value in levels]
+    refuse_repeated(used, f"{path.name} with its indicators")
+    y = frame.iloc[:, names.index(target)]
+    if y.hasnans:
+        y = y.convert_dtypes()  # whole numbers and booleans with gaps are themselves again
+    values = [None if gone else value for value, gone in zip(y.tolist(), y.isna(), strict=True)]
+    return np.concatenate(parts, axis=1) if other else numbers, values, used, target
+
+
+def _frame(path: Path) -> tuple[Any, list[str]]:
+    """The file as a data frame, and the names of its columns."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(f'reading {path.name} needs pandas; run: pip install "sparing[table]"') from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about a table is refused below, in our words
+            frame, names = _parquet(pandas, path) if path.suffix.lower() == ".parquet" else _csv(pandas, path)
+    except ImportError:
+        raise ImportError(f'reading {path.name} needs pyarrow; run: pip install "sparing[table]"') from None
+    except InputError:
+        raise
+    except Exception as error:  # parsers raise what they like on broken bytes
+        raise InputError(f"{path.name} cannot be read as a table: {first_line(error)}", "check the file") from error
+    if not len(frame):
+        raise InputError(f"{path.name} has a header but no rows", "it needs one line per example")
+    return frame, names
+
+
+def _parquet(pandas, path: Path) -> tuple[Any, list[str]]:
+    from pyarrow.parquet import read_schema
+
+    refuse_repeated([str(name) for name in read_schema(path).names], path.name)
+    frame = pandas.read_parquet(path, engine="pyarrow")
+    names = [str(name) for name in frame.columns]
+    refuse_repeated(names, path.name)
+    return frame, names
+
+
+def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
+    """Read the header ourselves: pandas would rename a repeated column, and shift columns if rows are longer.
+
+    One column more than the header has catches values that belong to none.
+    """
+    with opened(path) as file:
+        names, separator, n_lines = read_header(file)
+        if not names:
+            raise InputError(f"{path.name} is empty", "it needs a header and one line per example")
+        refuse_repeated(names, path.name)
+        try:
+            frame = pandas.read_csv(
+                file,
+                sep=separator,
+                header=None,
+                names=range(len(names) + 1),
+                index_col=False,
+                low_memory=False,  # joining chunks column by column is slow for wide tables
+            )
+        except pandas.errors.EmptyDataError:
+            raise InputError(f"{path.name} has a header but no rows", "it needs one line per example") from None
+        except pandas.errors.ParserError as error:
+            if found := TOO_LONG.search(str(error)):
+                line, n_values = (int(number) for number in found.groups())
+                raise _too_long(path, f"line {line + n_lines} has {n_values} values", names) from None
+            raise
+    beyond = frame.iloc[:, len(names)]
+    if beyond.notna().any():
+        row = int(np.flatnonzero(beyond.notna().to_numpy())[0]) + 1
+        raise _too_long(path, f"row {row} has {len(names) + 1} values", names)
+    return frame, names
+
+
+def _too_long(path: Path, what: str, names) -> InputError:
+    return InputError(f"{what} for the {len(names)} columns of {path.name}", "quote values that hold the separator")
+
+
+def _flags(column) -> np.ndarray | None:
+    """A column of booleans with gaps, which pandas keeps as objects, as numbers; None if it is anything else."""
+    values = column.tolist()
+    if not all(value is None or isinstance(value, bool | float) for value in values):
+        return None
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _numbers(frame, places: list[int], flags: dict[int, np.ndarray]) -> np.ndarray:
+    numbers = np.empty((len(frame), len(places)))
+    plain = [at for at, i in enumerate(places) if i not in flags]
+    taken = frame.iloc[:, [places[at] for at in plain]]
+    nullable = any(not isinstance(dtype, np.dtype) for dtype in taken.dtypes)  # as Parquet files may hold
+    numbers[:, plain] = taken.to_numpy(dtype=np.float64, **({"na_value": np.nan} if nullable else {}))
+    for at, i in enumerate(places):
+        if i in flags:
+            numbers[:, at] = flags[i]
+    return numbers
+
+
+def _indicators(column, name: str) -> tuple[np.ndarray, list[str]]:
+    """One indicator per value, in sorted order; missing where the value is missing."""
+    missing = column.isna().to_numpy()
+    texts = [None if gone else str(value) for value, gone in zip(column.tolist(), missing, strict=True)]
+    values = sorted({text for text in texts if text is not None})
+    if len(values) > MOST_INDICATORS:
+        raise InputError(
+            f"column {name!r} has {len(values)} values, too many to encode (over {MOST_INDICATORS})",
+            "leave it out with {drop}",
+            {"drop": [name]},
+        )
+    at = {text: i for i, text in enumerate(values)}
+    made = np.zeros((len(texts), len(values)))
+    for row, text in enumerate(texts):
+        if text is None:
+            made[row] = np.nan
+        else:
+            made[row, at[text]] = 1.0
+    return made, values

@@ -1,0 +1,76 @@
+"""Price lists: what each attribute costs, and the panel that it is bought with."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sparing.files import InputError
+from sparing.tables.names import first_line, refuse_repeated
+from sparing.tables.text import opened, read_header
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Price of each attribute in the order of a table, and the panel that it comes with ("" is none)."""
+
+    costs: np.ndarray
+    groups: list[str]
+
+
+def read_prices(path, names: list[str]) -> PriceList:
+    """Read a CSV file with columns attribute, cost and, if there are panels, group.
+
+    The separator may be a comma, a semicolon or a tab. Every name needs a price, and no attribute may have two.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+    try:
+        prices = _read(path)
+    except InputError:
+        raise
+    except Exception as error:  # undecodable bytes, fields beyond the limit of csv
+        raise InputError(
+            f"{path.name} cannot be read as a price list: {first_line(error)}", "check the file"
+        ) from error
+    missing = [name for name in names if name not in prices]
+    if missing:
+        raise InputError(
+            f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one)", "add a line for each"
+        )
+    return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
+
+
+def _read(path: Path) -> dict[str, tuple[float, str]]:
+    """Cost and group by attribute."""
+    with opened(path) as file:
+        header, separator, n_lines = read_header(file)
+        header = [name.strip() for name in header]
+        if not {"attribute", "cost"} <= set(header):
+            raise InputError(f"{path.name} has no columns attribute and cost", "add a header with these names")
+        refuse_repeated(header, path.name)
+        reader = csv.reader(file, delimiter=separator)
+        prices: dict[str, tuple[float, str]] = {}
+        for values in reader:
+            if not values:
+                continue
+            line = f"line {reader.line_num + n_lines} of {path.name}"
+            if len(values) != len(header):
+                raise InputError(f"{line} has {len(values)} values for {len(header)} columns", "give one per column")
+            row = dict(zip(header, values, strict=True))
+            if row["attribute"] in prices:
+                raise InputError(f"{line} prices {row['attribute']!r} a second time", "keep one of the two")
+            prices[row["attribute"]] = _cost(row["cost"], line), row.get("group", "")
+    return prices
+
+
+def _cost(text: str, line: str) -> float:
+    try:
+        cost = float(text)
+    except ValueError:
+        cost = np.nan
+    if not (np.isfinite(cost) and cost > 0):
+        raise InputError(f"{line} has the cost {text!r}", "give a positive number with a decimal point")
+    return cost

@@ -1,0 +1,87 @@
+"""Pictures: every attribute has its bar, names are drawn literally, and files are the ones that were named."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from sparing.cli import app
+from sparing.fitting import Bought
+from sparing.plotting import FORMATS, empty_figure, picture_path, plot_plan, plot_report, save_picture, shortened
+
+LONG = "the concentration of the substance in "
+
+
+def drawn(monkeypatch, names, tmp_path, **options):
+    """The figure that a report of these attributes gives."""
+    figures = []
+    monkeypatch.setattr(
+        "sparing.plotting.empty_figure", lambda **size: figures.append(empty_figure(**size)) or figures[-1]
+    )
+    attributes = [Bought(name, 1.0, 1.0 + i, 3, 5.0) for i, name in enumerate(names)]
+    plot_report(SimpleNamespace(attributes=attributes), tmp_path / "fit.png", **options)
+    return figures[0]
+
+
+def test_names_with_a_common_beginning_have_bars_of_their_own(monkeypatch, tmp_path):
+    names = [LONG + end for end in ("blood", "urine")] + ["age"]
+    effects, spends = drawn(monkeypatch, names, tmp_path).axes
+    assert [bar.get_width() for bar in effects.patches] == [3.0, 2.0, 1.0]
+    assert len({bar.get_y() for bar in effects.patches}) == len(spends.patches) == 3
+    labels = [label.get_text() for label in effects.get_yticklabels()]
+    assert labels == ["age", "the concentrat…tance in urine", "the concentrat…tance in blood"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a" * 20, "b"], ["a" * 5 + "…" + "a" * 5, "b"]),
+        (["a" * 20, "a" * 21], ["a" * 20, "a" * 21]),
+        (["x" * 11], ["x" * 11]),
+        ([], []),
+    ],
+)
+def test_short_names_are_distinct(names, expected):
+    assert shortened(names, 11) == expected
+
+
+@pytest.mark.parametrize("name", [r"$\rate$", "$", "a$b$c_{", r"\$x\$", "$$", "", "_hidden", "two\nlines", "{}%"])
+def test_dollar_signs_in_names_are_no_mathematics(monkeypatch, tmp_path, name):
+    figure = drawn(monkeypatch, [name, "other"], tmp_path, title=f"{name}: {name}")
+    assert figure.axes[0].get_yticklabels()[1].get_text() == name
+    prospect = SimpleNamespace(spend=10.0, few=0.5, few_deviation=0.1, whole=0.6, whole_deviation=0.1)
+    assert plot_plan([prospect], tmp_path / "plan.svg", title=name).stat().st_size > 1_000
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format_offered_can_be_written(tmp_path, suffix):
+    path = save_picture(empty_figure(figsize=(1, 1)), tmp_path / f"picture{suffix.upper()}")
+    assert path.stat().st_size > 100
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_without_a_suffix_is_a_png_and_other_suffixes_are_refused(tmp_path):
+    assert save_picture(empty_figure(figsize=(1, 1)), tmp_path / "noext") == tmp_path / "noext.png"
+    assert [path.name for path in tmp_path.iterdir()] == ["noext.png"]
+    with pytest.raises(ValueError, match=r"picture\.xyz is not the name of a picture; let it end in one of \.png"):
+        picture_path("picture.xyz")
+
+
+@pytest.mark.parametrize("command", [["demo"], ["plan", "absent.csv", "--target", "y"]])
+def test_an_unknown_suffix_is_refused_before_anything_is_read_or_computed(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, [*command, "--output", "picture.xyz"])
+    assert (result.exit_code, "picture.xyz is not the name of a picture" in result.stderr) == (2, True)
+    assert len(result.output.splitlines()) == 1
+
+
+def test_plotting_knows_no_algorithm_and_importing_sparing_draws_nothing():
+    code = (
+        "import sys, sparing; sparing.plotting\n"
+        "print(*[name for name in ('matplotlib', 'pandas', 'sparing.compare', 'sklearn') if name in sys.modules])\n"
+        "sparing.compare, sparing.planning; print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\nFalse\n"
