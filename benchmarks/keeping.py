@@ -1,6 +1,6 @@
 """What keeping the bought cells is worth: test error of learners that do, at the spends of the papers' experiments.
 
-    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10] [--quick]
+    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10] [--quick] [--auto-only]
 
 Every learner chooses its settings within what it bought; nothing is chosen on test data, except for DDAERR, which is
 given the exact second moments, its best radius and its best step on the test data. On the simulated data, where looks
@@ -21,8 +21,7 @@ from sklearn.linear_model import RidgeCV
 from sparing.datasets import load_covertype, load_medical, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.geometry import second_moments
 from sparing.learners import DDAERR, AutoLearner, MeanImputed
-from sparing.models.selection import Judgement, consensus, judge
-from sparing.models.summary import describe
+from sparing.models.selection import affordable_families, select
 
 SETTINGS = {
     "mnist": [(57, 1_076), (57, 3_228), (57, 10_763), (5, 10_763)],
@@ -71,20 +70,16 @@ def load_small(name):
     return X[train], y[train], X[test], y[test]
 
 
-def keepers(X, y, budget, seed, told=None):
-    """Weights and intercept of the automatic choice and of each family alone, from the same cells."""
+def keepers(X, y, budget, seed, told=None, families=True):
+    """Weights and intercept of the automatic choice and, if wanted, of each family alone, from the same cells."""
     options = {"budget": budget, "n_examples": len(y), "second_moments": told, "random_state": seed}
     learner = AutoLearner(X.shape[1], **options).run(X, y)
     cells = learner.bought.in_order()
-    seen, families = describe(cells), learner._families(cells)
-    judgement = judge(cells, families)
-    candidates = [candidate for family in families for candidate in family(cells, seen)]
-    chosen = {"auto": learner.fitted.weights}
-    for name in dict.fromkeys(candidate.family for candidate in candidates):
-        mine = [at for at, candidate in enumerate(candidates) if candidate.family == name]
-        alone = Judgement(judgement.losses[mine])
-        chosen[name] = consensus([candidates[at] for at in mine], alone.as_good())
-    return {name: (w[:, 0], float(seen.target_means[0] - seen.means @ w[:, 0])) for name, w in chosen.items()}
+    models = {"auto": learner.fitted}
+    for family in affordable_families(cells) if families else []:
+        if family.name != "mean target":
+            models[family.name] = select(cells, [family])
+    return {name: (model.weights[:, 0], float(model.intercept[0])) for name, model in models.items()}
 
 
 def rivals(X, y, budget, seed):
@@ -109,7 +104,7 @@ def best_online(X, y, X_test, y_test, budget, seed, score):
     return min(scores)
 
 
-def measure(name, budget, rows, seeds):
+def measure(name, budget, rows, seeds, auto_only=False):
     """One line of the table."""
     X, y, X_test, y_test = load(name)
     zero, results = np.mean(y_test**2), {}
@@ -120,10 +115,12 @@ def measure(name, budget, rows, seeds):
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(y))[:rows]
         mine, targets = np.ascontiguousarray(X[order], dtype=float), y[order]
-        scores = {"DDAERR, told": best_online(mine, targets, X_test, y_test, budget, seed, score)}
-        models = keepers(mine, targets, budget, seed) | rivals(mine, targets, budget, seed)
+        scores, models = {}, keepers(mine, targets, budget, seed, families=not auto_only)
+        if not auto_only:
+            scores = {"DDAERR, told": best_online(mine, targets, X_test, y_test, budget, seed, score)}
+            models |= rivals(mine, targets, budget, seed)
         if name.startswith("simulated"):
-            told = keepers(mine, targets, budget, seed, told=X.var(axis=0))
+            told = keepers(mine, targets, budget, seed, told=X.var(axis=0), families=not auto_only)
             models |= {f"{key}, told": model for key, model in told.items()}
         for learner, value in (scores | {key: score(model) for key, model in models.items()}).items():
             results.setdefault(learner, []).append(value)
@@ -136,13 +133,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="*", default=["mnist", "covertype", "simulated", "small"])
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--auto-only", action="store_true", help="the automatic choice alone, without its rivals")
     parser.add_argument("--quick", action="store_true", help="two seeds, and the smallest spend of each data set")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # scikit-learn's word on singular matrices at tiny ridges
     for name, settings in SETTINGS.items():
         if name.split()[0] in options.data:
             for budget, rows in settings[: 1 if options.quick else None]:
-                measure(name, budget, rows, 2 if options.quick else options.seeds)
+                measure(name, budget, rows, 2 if options.quick else options.seeds, options.auto_only)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How fast learners that keep are: buying beside bare reads, a round of EM beside a matrix product.
+"""How fast learners that keep are: buying beside bare reads, an EM iteration beside a matrix product.
 
     python benchmarks/keeping_speed.py [--quick]
 
 Buying: rows of 1,000 attributes, 5 looks each, kept as cells, over a compiled loop that only reads as many random cells
-of the same matrix. EM: one round at rank 20 over a matrix product with as many floating-point operations as a textbook
-round is made of (ours takes fewer), both on all cores. Ratios of the best times, taken in turn.
+of the same matrix. EM: one iteration at rank 20 over a matrix product with as many floating-point operations as a textbook
+iteration is made of (ours takes fewer), both on all cores. Ratios of the best times, taken in turn.
 """
 
 import argparse
@@ -16,10 +16,10 @@ from speed import make_matrix, read_cells
 
 from sparing.learners import PairwiseMoments
 from sparing.linalg.threads import one_blas_thread
-from sparing.models.em import Standard
-from sparing.models.factor import first_factors, step
-from sparing.models.factor_gradients import slopes_of
-from sparing.models.summary import describe
+from sparing.models.em import StandardizedCells
+from sparing.models.factor import em_step, initial_factors
+from sparing.models.factor_gradients import factor_gradients
+from sparing.models.summary import summarize
 
 LOOKS, RANK = 5, 20
 PAUSE = 0.2  # seconds: threads of a matrix product go on waiting for work, on a core of ours, for some time
@@ -55,15 +55,14 @@ def operations(data) -> float:
 def measure_rounds(X, y):
     """Print the ratio for one matrix."""
     cells = bought(X, y).bought
-    seen = describe(cells)
-    data = Standard(cells, seen)
-    factors = first_factors(cells, seen, data, RANK)
+    data = StandardizedCells(cells, summarize(cells))
+    factors = initial_factors(cells, data, RANK)
     size = round((operations(data) / 2.0) ** (1 / 3))  # a product of two such squares takes 2 size³ operations
     square = np.random.default_rng(0).random((size, size))
 
     def em_round():
         with one_blas_thread(True):  # as learners do
-            step(data, factors, slopes_of(data, factors))
+            em_step(data, factors, factor_gradients(data, factors))
 
     product, em = best_in_turn([lambda: square @ square, em_round], 30)
     what = f"one round of EM, {len(cells):,} cells of {X.shape[1]} attributes, rank {RANK}"

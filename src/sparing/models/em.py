@@ -29,6 +29,7 @@ class StandardizedCells:
         self.counts = np.concatenate([summary.counts, np.full(cells.n_outputs, cells.n_examples)])
         self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
         self.rows = np.diff(cells.starts) + cells.n_outputs  # cells and targets of each example
+        self._blocks: dict[int, Block] = {}
 
     def weights(self, standardized: np.ndarray) -> np.ndarray:
         """Weights in the attributes' and targets' own units."""
@@ -49,8 +50,10 @@ class StandardizedCells:
         return int(np.searchsorted(self.rows, rows, side="right"))
 
     def block(self, last: int) -> Block:
-        """Scratch space for the examples before this one."""
-        return new_block(int(self.rows[last - 1]))
+        """Scratch space for the examples before this one, which no two parts of them share."""
+        if last not in self._blocks:
+            self._blocks[last] = new_block(int(self.rows[last - 1]))
+        return self._blocks[last]
 
 
 def nth_iterate(iterates: Iterator, n: int):
