@@ -1,6 +1,7 @@
 """What keeping the bought cells is worth: test error of learners that do, at the spends of the papers' experiments.
 
-    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10] [--quick] [--auto-only]
+    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10]
+        [--quick] [--auto-only]
 
 Every learner chooses its settings within what it bought; nothing is chosen on test data, except for DDAERR, which is
 given the exact second moments, its best radius and its best step on the test data. On the simulated data, where looks

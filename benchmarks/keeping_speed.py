@@ -3,8 +3,8 @@
     python benchmarks/keeping_speed.py [--quick]
 
 Buying: rows of 1,000 attributes, 5 looks each, kept as cells, over a compiled loop that only reads as many random cells
-of the same matrix. EM: one iteration at rank 20 over a matrix product with as many floating-point operations as a textbook
-iteration is made of (ours takes fewer), both on all cores. Ratios of the best times, taken in turn.
+of the same matrix. EM: one iteration at rank 20 over a matrix product with as many floating-point operations as a
+textbook iteration takes (ours takes fewer), both on all cores. Ratios of the best times, taken in turn.
 """
 
 import argparse

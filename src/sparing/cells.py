@@ -1,4 +1,4 @@
-"""What was bought: values of attributes of examples, with targets and the chance that each had of being looked at."""
+"""What was bought: values of attributes of examples, with targets and the probability of each look."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +16,7 @@ class Cells:
     """The store of all purchases, and the only input of batch learners.
 
     An example is a run of cells: ``attributes[starts[e]:starts[e + 1]]``, ``values`` and ``probabilities`` beside them,
-    with ``targets[e]``. A value that could not be had is not kept. Sixteen bytes a cell (twelve with float32
-    values), and the targets.
+    with ``targets[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with float32 values).
 
     Parameters
     ----------
@@ -74,12 +73,12 @@ class Cells:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """The chance that each cell had of being looked at when its example was asked for; NaN where unknown."""
+        """The probability with which each cell was looked at when its example was asked for; NaN where unknown."""
         return self._probabilities[: self._n_cells]
 
     @property
     def targets(self) -> np.ndarray:
-        """Targets, one row an example and one column an output."""
+        """Targets, one row per example and one column per output."""
         return self._targets[: self._n_examples]
 
     @property
@@ -95,7 +94,7 @@ class Cells:
     # Adding ----------------------------------------------------------------------------------------------------------
 
     def append(self, attributes, values, y, *, probabilities=None) -> None:
-        """Keep what one example's purchase brought; NaN among the values is a value that could not be had."""
+        """Keep what was bought of one example; NaN is an unavailable value."""
         self.extend([len(attributes)], attributes, values, np.reshape(y, (1, -1)), probabilities=probabilities)
 
     def extend(self, sizes, attributes, values, targets, *, probabilities=None) -> None:
@@ -116,7 +115,7 @@ class Cells:
         if targets.shape[1] != self.n_outputs:
             raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
         if np.isinf(values).any():
-            raise ValueError("values hold infinity; pass NaN for a value that could not be had.")
+            raise ValueError("values hold infinity; pass NaN for an unavailable value.")
         chances = np.full(values.shape, np.nan, np.float32) if probabilities is None else probabilities
         chances = np.broadcast_to(np.asarray(chances, np.float32), values.shape)
         had = ~np.isnan(values)
@@ -158,7 +157,7 @@ class Cells:
             if (shard.n_attributes, shard.n_outputs) != (first.n_attributes, first.n_outputs):
                 raise ValueError(
                     f"stores of {first.n_attributes} and {shard.n_attributes} attributes, {first.n_outputs} and "
-                    f"{shard.n_outputs} outputs, do not go together."
+                    f"{shard.n_outputs} outputs, cannot be merged."
                 )
             sizes = np.diff(shard.starts)
             merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets)

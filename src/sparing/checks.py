@@ -52,7 +52,7 @@ def attribute_budget(budget, n_attributes: int) -> int:
     budget = whole("budget", budget, at_least=2)
     if budget > n_attributes:
         raise ValueError(
-            f"budget is {budget} attributes an example but there are only {n_attributes}: n_features = "
+            f"budget is {budget} attributes per example but there are only {n_attributes}: n_features = "
             f"{n_attributes}; pass a budget between 2 and {n_attributes}, or learn from whole rows."
         )
     return budget
@@ -121,7 +121,7 @@ def matrix(X, n_attributes: int | None = None):
     else:
         X = numbers = X if mapped else np.asarray(X)
     if X.ndim != 2 or numbers.dtype.kind not in "fiub":
-        raise ValueError(f"X must be a matrix of numbers, one row an example; got {numbers.dtype} of shape {X.shape}.")
+        raise ValueError(f"X must be a matrix of numbers, one row per example; got {numbers.dtype} of shape {X.shape}.")
     if not numbers.dtype.isnative or (numbers.dtype.kind == "f" and numbers.dtype.itemsize not in (4, 8)):
         X, numbers = X.astype(np.float64), numbers.astype(np.float64)  # what kernels cannot read
     if X.shape[0] == 0:
@@ -142,7 +142,7 @@ def _sum_is_finite(numbers: np.ndarray) -> bool:
 
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:
-    """Targets as a float64 matrix with one column per output; finite, one row an example."""
+    """Targets as a float64 matrix with one column per output; finite, one row per example."""
     y = np.asarray(y, dtype=np.float64)
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a vector, or a matrix with one column per output; got shape {y.shape}.")

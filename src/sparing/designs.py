@@ -11,8 +11,8 @@ from sparing import checks
 
 PENALTIES = ("ridge", "lasso")
 DESIGNS = ("uniform", "moments", "two-phase")
-TRIFLE = 1e-12  # a part of all spread that is none
-NEARLY_ALWAYS = 0.9999  # the largest chance that draws without replacement are asked for
+NEGLIGIBLE = 1e-12  # share of the total variance
+MOST_LIKELY = 0.9999  # the largest inclusion probability that draws without replacement are asked for
 
 
 def uniform(n_attributes: int) -> np.ndarray:
@@ -40,9 +40,9 @@ def moment(second_moments, penalty: str = "ridge", *, floor: float = 0.0) -> np.
 
 
 def estimated_moments(counts, mean_squares) -> np.ndarray:
-    """Second moments from the cells seen, each shrunk to the mean of all by one imagined look.
+    """Second moments from the cells seen, each shrunk toward the mean of all by one imaginary look.
 
-    An attribute that was looked at seldom, or never, is so taken for an ordinary one, not for a zero.
+    So an attribute with few looks is taken for an ordinary one, not for zero.
 
     Examples
     --------
@@ -65,9 +65,9 @@ def confident(moments, epsilon: float, penalty: str = "ridge", *, floor: float =
 
 
 def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
-    r"""As :func:`moment`, for attributes that cost :math:`c_i` and a purse that holds in expectation.
+    r"""As :func:`moment`, for attributes that cost :math:`c_i` and a budget that holds in expectation.
 
-    k draws from q cost :math:`k \sum_i q_i c_i`, so a purse of b pays for :math:`k = b / \langle q, c\rangle` of
+    k draws from q cost :math:`k \sum_i q_i c_i`, so a budget of b pays for :math:`k = b / \langle q, c\rangle` of
     them. Of :math:`\frac{1}{k} \sum_i E[x_i^2] / q_i` that leaves :math:`\langle q, c\rangle \sum_i E[x_i^2]/q_i / b`,
     smallest at :math:`q_i \propto \sqrt{E[x_i^2] / c_i}` (Cauchy-Schwarz). For lasso
     :math:`\langle q, c\rangle \max_i E[x_i^2]/q_i` is smallest at :math:`q_i \propto E[x_i^2]`: prices change only how
@@ -86,9 +86,9 @@ def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
 def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float = 0.1) -> np.ndarray:
     r"""Shares of the next looks, for a learner that keeps what it bought.
 
-    The noise of an attribute's moments does harm by its share of all spread, and by its share of the prediction:
+    The noise of an attribute's moments matters by its share of the total variance, and of the prediction's:
     :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. The sum of :math:`a_i` over numbers of looks
-    is smallest, at price :math:`c_i` a look, for numbers of looks in proportion to :math:`\sqrt{a_i / c_i}`. What was
+    is smallest, at price :math:`c_i` per look, for numbers of looks in proportion to :math:`\sqrt{a_i / c_i}`. What was
     seen often already is asked for less: the ``looks`` so far, and as many again, are to come out at those proportions,
     and so are the pairs, which are seen together as often as the product of both.
 
@@ -97,11 +97,11 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     variances : array of shape (n_attributes,)
         :math:`s_i^2`.
     weights : array of shape (n_attributes,) or (n_outputs, n_attributes), optional
-        :math:`w_i`; without them spread alone counts.
+        :math:`w_i`; without them variances alone count.
     prices, looks : array of shape (n_attributes,), optional
         :math:`c_i`, and how often each was looked at so far.
     floor : float
-        Part of all looks that goes to all alike.
+        Share of the looks that is uniform.
 
     Examples
     --------
@@ -125,26 +125,26 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
 def worthwhile(
     variances, weights=None, *, budget: float, n_examples: int, prices=None, looks=None, floor: float = 0.02
 ) -> np.ndarray:
-    r"""As :func:`adaptive`, where the spread of attributes is known and not estimated: some are not worth a look.
+    r"""As :func:`adaptive`, where variances are known and not estimated: some attributes are not worth a look.
 
     Of the prediction's variance attribute i holds the part :math:`a_i` (scaled to sum to 1). Regression on n examples
-    that see it with chance :math:`p_i` leaves :math:`a_i / (1 + n p_i a_i)` of that to be learnt. At a price of
-    :math:`c_i` a look and a budget of b an example the sum is smallest for
+    that see it with probability :math:`p_i` leaves :math:`a_i / (1 + n p_i a_i)` of that to be learnt. At a price of
+    :math:`c_i` per look and a budget of b per example the sum is smallest for
 
     .. math:: p_i = \Bigl[\frac{K}{\sqrt{c_i}} - \frac{1}{n a_i}\Bigr]_0^1, \qquad \sum_i c_i p_i = b,
 
-    alike for what matters most, and zero where :math:`n a_i` is too small. Draws without replacement reach those
-    chances by shares of :math:`-\log(1 - p_i)`. From estimated spreads it would give up attributes before they are
-    known.
+    the same for all that matters most, and zero where :math:`n a_i` is too small. Draws without replacement reach
+    those probabilities by shares of :math:`-\log(1 - p_i)`. With estimated variances it would give up attributes too
+    early.
 
     Parameters
     ----------
     variances, weights, prices, looks, floor
         As for :func:`adaptive`.
     budget : float
-        b, what may be spent on an example.
+        b, money per example.
     n_examples : int
-        n, all examples, those already seen as well.
+        n, the number of all examples, those already seen included.
 
     Examples
     --------
@@ -155,13 +155,13 @@ def worthwhile(
     if not harm.any() or prices.sum() <= budget:
         return adaptive(variances, weights, prices=prices, looks=looks, floor=floor)
     part = harm / harm.sum()
-    worth = part > TRIFLE
-    often = 1.0 / (n_examples * np.maximum(part, TRIFLE))
+    worth = part > NEGLIGIBLE
+    often = 1.0 / (n_examples * np.maximum(part, NEGLIGIBLE))
 
     def chances(level):
         return np.clip(level / np.sqrt(prices) - often, 0.0, 1.0)
 
-    highest = float(np.max((1.0 + often[worth]) * np.sqrt(prices[worth])))  # here all that is worth anything is bought
+    highest = float(np.max((1.0 + often[worth]) * np.sqrt(prices[worth])))  # here everything worth a look is bought
     if prices[worth].sum() <= budget:
         level = highest
     else:
@@ -171,12 +171,12 @@ def worthwhile(
         missing = np.clip(n_examples * wished - np.asarray(looks), 0.0, None)
         to_come = max(n_examples - float(prices @ looks) / budget, 1.0)
         wished = np.minimum(missing / to_come, 1.0) if missing.any() else wished
-    wished = -np.log1p(-np.minimum(wished, NEARLY_ALWAYS))
+    wished = -np.log1p(-np.minimum(wished, MOST_LIKELY))
     return _with_floor(wished / wished.sum(), prices, floor)
 
 
 def _harm(variances, weights) -> np.ndarray:
-    """What the noise of each attribute does, as a share of all spread and of all prediction."""
+    """The sum of two shares of each attribute: of the total variance, and of the prediction's."""
     variances = np.asarray(variances, np.float64)
     harm = variances / max(variances.sum(), np.finfo(float).tiny)
     if weights is not None:
