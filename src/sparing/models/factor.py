@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import eigsh
 
 from sparing.cells import Cells
 from sparing.kernels import factor as kernel
@@ -17,6 +18,7 @@ LEAST_NOISE = 1e-3  # of an attribute's variance
 DECREASE = 0.01  # of the log-likelihood per example, that an iteration may have
 MOST_CAUTION = 1e6
 WIDEST_START = 2000  # attributes, up to which EM starts from pairwise correlations
+WIDEST_SPECTRUM = 300  # attributes and targets, up to which a whole spectrum is quicker than its ends
 
 
 def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.Factors:
@@ -31,12 +33,23 @@ def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.
     together[:d, d:] = moments.targets / np.outer(data.spreads, data.target_spreads)
     together[d:, :d] = together[:d, d:].T
     together[d:, d:] = data.looks.targets.T @ data.looks.targets / data.n_examples
-    values, vectors = eigh(together, subset_by_index=[max(size - rank, 0), size - 1])
-    noise = max(-float(eigh(together, eigvals_only=True, subset_by_index=[0, 0])[0]), 0.0)
+    values, vectors, least = _ends_of_spectrum(together, rank)
+    noise = max(-least, 0.0)
     loadings = vectors * np.sqrt(np.maximum(values - noise, 0.05 * noise + 1e-6))
     shared = np.sum(loadings**2, axis=1, keepdims=True)
     loadings = np.ascontiguousarray(loadings * np.sqrt(np.minimum(1.0, 0.8 / np.maximum(shared, 1e-12))))
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
+
+
+def _ends_of_spectrum(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """The largest eigenvalues with their vectors, and the smallest eigenvalue."""
+    size = len(matrix)
+    if size <= WIDEST_SPECTRUM:
+        values, vectors = eigh(matrix)
+        return values[-rank:], vectors[:, -rank:], float(values[0])
+    start = np.ones(size)  # so that the result is reproducible
+    values, vectors = eigsh(matrix, k=rank, v0=start)
+    return values, vectors, float(eigsh(matrix, k=1, which="SA", v0=start, return_eigenvectors=False, tol=1e-2)[0])
 
 
 def em_step(

@@ -73,7 +73,7 @@ def mean_target() -> Family:
 
 def mean_imputed() -> Family:
     """Ridge regression on mean-imputed rows."""
-    return Family("mean-imputed", imputed.imputed_candidates, 3, lambda size: 1e-9 * size.attributes**3)
+    return Family("mean-imputed", imputed.imputed_candidates, 3, lambda size: 3e-10 * size.attributes**3)
 
 
 def pairwise_moments(penalty: str) -> Family:

@@ -1,7 +1,7 @@
 """Regression on mean-imputed rows: what many do first, and right where attributes are uncorrelated."""
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import solve
 
 from sparing.cells import Cells
 from sparing.models.gaussian import Candidate, Gaussian
@@ -19,14 +19,13 @@ def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Ca
     and this is the right regression; elsewhere it is biased for whole rows.
     """
     moments, spreads = pair_moments(cells, summary), summary.spreads
-    values, vectors = eigh(moments.attributes * moments.counts / np.outer(spreads, spreads))
-    sums = vectors.T @ (moments.targets * summary.counts[:, None] / np.outer(spreads, summary.target_spreads))
+    gram = moments.attributes * moments.counts / np.outer(spreads, spreads)
+    sums = moments.targets * summary.counts[:, None] / np.outer(spreads, summary.target_spreads)
     candidates, known = [], summary.known[:, None]
-    for ridge in ridges:
-        weights = known * (vectors @ (sums / (np.maximum(values, 0.0) + ridge)[:, None]))
-        candidates.append(
-            uncorrelated(f"ridge {ridge:g}", summary, weights / spreads[:, None] * summary.target_spreads)
-        )
+    for ridge in ridges:  # a factor for each is quicker than a spectrum for all
+        weights = known * solve(gram + ridge * np.eye(len(gram)), sums, assume_a="pos")
+        weights = weights / spreads[:, None] * summary.target_spreads
+        candidates.append(uncorrelated(f"ridge {ridge:g}", summary, weights))
     return candidates
 
 
