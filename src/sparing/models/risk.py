@@ -75,23 +75,23 @@ def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
 
 def completed_losses(
     completion: Completion, summary: Summary, reference: Candidate, weights: list[np.ndarray]
-) -> np.ndarray:
-    r"""Expected squared errors on whole rows, given what was seen of them, if the reference model holds.
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Expected squared errors on whole rows, given what was seen of them, if the reference model holds: in two parts.
 
     With :math:`\hat x = E[x | x_S]` and the reference's own weights :math:`w_0`, it is
     :math:`(y - w^T \hat x)^2` plus the mean of :math:`(w - w_0)^T \mathrm{Cov}(x | x_S) (w - w_0)`, which by the law of
-    total variance is :math:`(w - w_0)^T \Sigma (w - w_0)` less the mean square of :math:`(w - w_0)^T \hat x`. It varies
-    far less than the unbiased estimate. Relative to the targets' variances, averaged over outputs: one row per
-    candidate, one column per example.
+    total variance is :math:`(w - w_0)^T \Sigma (w - w_0)` less the mean square of :math:`(w - w_0)^T \hat x`. The first
+    part, which is seen, has one row per candidate and one column per example; the second, which rests on the reference
+    alone, one entry per candidate. Both are relative to the targets' variances, averaged over outputs.
     """
     gaussian, spreads = reference.attributes(), summary.target_spreads
     own = completion.solved @ gaussian.times(reference.weights)
-    losses = []
+    seen, unseen = [], []
     for candidate in weights:
         deviation = candidate - reference.weights
         through = gaussian.times(deviation)
         differs = completion.solved @ through
-        unseen = np.maximum(np.sum(deviation * through, axis=0) - np.mean(differs**2, axis=0), 0.0)
-        seen = (completion.targets - (own + differs) / spreads) ** 2
-        losses.append(np.mean(seen + unseen / spreads**2, axis=1))
-    return np.array(losses)
+        left = np.sum(deviation * through, axis=0) - np.mean(differs**2, axis=0)
+        seen.append(np.mean((completion.targets - (own + differs) / spreads) ** 2, axis=1))
+        unseen.append(np.mean(np.maximum(left, 0.0) / spreads**2))
+    return np.array(seen), np.array(unseen)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from sparing.models.summary import Summary, pair_moments, summarize
 
 FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
+UNCERTAIN = 0.3  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
 STANDARD_ERRORS = 2.0  # candidates within so many of the best, by paired differences, are averaged with it
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
+TINY = 1e-18  # a variance of differences between candidates that are the same
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 
@@ -37,27 +40,47 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """Losses of every candidate on held-out examples, relative to the targets' variance.
+class CrossValidation:
+    """Losses of every candidate on held-out examples, relative to the targets' variance, by two estimates.
 
-    ``expected`` are those by which candidates are chosen, ``unbiased`` those by which the chosen model's risk is
-    reported: both of shape (n_candidates, n_examples).
+    The expected loss, in its ``seen`` and ``unseen`` part, varies little but rests on a reference model; the
+    ``unbiased`` one rests on nothing and varies a lot. Differences of candidates are estimated by both, weighted by
+    their precision, where a part of the unseen is taken for uncertain.
     """
 
     names: list[tuple[str, str]]  # family and setting of each candidate
-    expected: np.ndarray
-    unbiased: np.ndarray
+    seen: np.ndarray  # (n_candidates, n_examples)
+    unseen: np.ndarray  # (n_candidates,)
+    unbiased: np.ndarray  # (n_candidates, n_examples)
 
-    @property
+    def differences(self, base: int) -> tuple[np.ndarray, np.ndarray]:
+        """How much more risk each candidate has than the candidate ``base``, and the standard error of that."""
+        n = self.seen.shape[1]
+        seen, unbiased = self.seen - self.seen[base], self.unbiased - self.unbiased[base]
+        unseen = self.unseen - self.unseen[base]
+        expected_variance = np.maximum(seen.var(axis=1) / n + (UNCERTAIN * unseen) ** 2, TINY)
+        unbiased_variance = np.maximum(unbiased.var(axis=1) / n, TINY)
+        trust = unbiased_variance / (expected_variance + unbiased_variance)
+        means = trust * (seen.mean(axis=1) + unseen) + (1.0 - trust) * unbiased.mean(axis=1)
+        return means, np.sqrt(trust * expected_variance)
+
+    @cached_property
     def best(self) -> int:
-        """The candidate of least error."""
-        return int(np.argmin(self.expected.mean(axis=1)))
+        """The candidate of least risk: none is better than it by paired differences, or nearly so."""
+        best = int(np.argmin(self.seen.mean(axis=1) + self.unseen))
+        for _ in range(len(self.names)):
+            better = int(np.argmin(self.differences(best)[0]))
+            if better == best:
+                break
+            best = better
+        return best
 
     def chosen(self) -> list[int]:
-        """The best candidate and those within some standard errors of it, by paired differences."""
-        difference = self.expected - self.expected[self.best]
-        error = difference.std(axis=1) / np.sqrt(difference.shape[1])
-        return np.flatnonzero(difference.mean(axis=1) <= STANDARD_ERRORS * error).tolist()
+        """The best candidate and those within some standard errors of it."""
+        means, errors = self.differences(self.best)
+        within = means <= STANDARD_ERRORS * errors
+        within[self.best] = True
+        return np.flatnonzero(within).tolist()
 
     def risk(self, candidate: int) -> tuple[float, float]:
         """The unbiased estimate of a candidate's risk on whole rows, and its standard error."""
@@ -65,11 +88,14 @@ class Comparison:
         return float(losses.mean()), float(losses.std() / np.sqrt(losses.size))
 
 
-def compare(cells: Cells, competing: Sequence[Family]) -> Comparison:
+def cross_validate(cells: Cells, competing: Sequence[Family]) -> CrossValidation:
     """Cross-validate all candidates of all families on cells in :meth:`~sparing.cells.Cells.in_order`."""
     once = sum(family.seconds(Size.of(cells)) for family in competing) > LONG
     fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
-    expected, unbiased, names = [], [], []
+    names: list[tuple[str, str]] = []
+    seen: list[np.ndarray] = []
+    unseen: list[np.ndarray] = []
+    unbiased: list[np.ndarray] = []
     for held_out in range(1 if once else FOLDS):
         learnt, judged = cells.take(fold != held_out), _judgeable(cells.take(fold == held_out))
         summary = summarize(learnt)
@@ -81,10 +107,13 @@ def compare(cells: Cells, competing: Sequence[Family]) -> Comparison:
             usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[1:2])
             generative = usual.candidates(learnt, summary)
         reference, completion = _reference(judged, summary, generative)
-        expected.append(completed_losses(completion, summary, reference, weights))
+        for part, losses in zip((seen, unseen), completed_losses(completion, summary, reference, weights), strict=True):
+            part.append(losses)
         whole = [unbiased_losses(judged, summary, w) / summary.target_spreads**2 for w in weights]
         unbiased.append(np.mean(whole, axis=2))
-    return Comparison(names, np.concatenate(expected, axis=1), np.concatenate(unbiased, axis=1))
+    return CrossValidation(
+        names, np.concatenate(seen, axis=1), np.mean(unseen, axis=0), np.concatenate(unbiased, axis=1)
+    )
 
 
 def _reference(judged: Cells, summary: Summary, generative: Sequence[Candidate]) -> tuple[Candidate, Completion]:
@@ -122,38 +151,33 @@ def select(cells: Cells, competing: Sequence[Family]) -> FittedModel:
     summary = summarize(cells)
     if cells.n_examples < FEWEST:
         return usual_model(cells, competing[0], "there are too few examples to choose by")
-    comparison = compare(cells, competing)
-    chosen, best = comparison.chosen(), comparison.best
-    wanted = {comparison.names[c][0] for c in chosen}
+    judged = cross_validate(cells, competing)
+    chosen, best = judged.chosen(), judged.best
+    wanted = {judged.names[c][0] for c in chosen}
     found = {family.name: family.candidates(cells, summary) for family in competing if family.name in wanted}
     candidates = {(name, c.setting): c for name, group in found.items() for c in group}
     by_family: dict[str, list[np.ndarray]] = {}
     for c in chosen:
-        by_family.setdefault(comparison.names[c][0], []).append(candidates[comparison.names[c]].weights)
+        by_family.setdefault(judged.names[c][0], []).append(candidates[judged.names[c]].weights)
     weights = np.mean([np.mean(group, axis=0) for group in by_family.values()], axis=0)
-    return fitted_model(summary, weights, candidates[comparison.names[best]], _explained(comparison, chosen))
+    return fitted_model(summary, weights, candidates[judged.names[best]], _explained(judged, chosen))
 
 
-def _explained(comparison: Comparison, chosen: list[int]) -> dict[str, Any]:
+def _explained(judged: CrossValidation, chosen: list[int]) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
-    best, names = comparison.best, comparison.names
-    (family, setting), (risk, error) = names[best], comparison.risk(best)
+    best, names = judged.best, judged.names
+    family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})
+    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard errors of it is taken"
     why = (
-        f"of {len(names)} candidates {family} ({setting}) had the least expected error on held-out examples, "
-        f"{comparison.expected[best].mean():.3g} of the targets' variance; the average of the {len(chosen)} "
-        f"within {STANDARD_ERRORS:g} standard errors of it is taken ({', '.join(used)})"
+        f"of {len(names)} candidates {family} ({setting}) has the least estimated risk on whole rows; "
+        f"{others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)})"
     )
-    facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
-    facts["candidates"] = [
-        {
-            "family": name,
-            "setting": setting,
-            "error": float(comparison.expected[c].mean()),
-            "risk": comparison.risk(c)[0],
-            "risk_error": comparison.risk(c)[1],
-            "used": c in chosen,
-        }
+    (risk, error), (means, errors) = judged.risk(best), judged.differences(best)
+    candidates = [
+        {"family": name, "setting": setting, "excess": float(means[c]), "excess_error": float(errors[c]),
+         "risk": judged.risk(c)[0], "risk_error": judged.risk(c)[1], "used": c in chosen}
         for c, (name, setting) in enumerate(names)
-    ]
-    return facts
+    ]  # fmt: skip
+    facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
+    return facts | {"candidates": candidates}
