@@ -8,7 +8,6 @@ from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
 UNIFORM = {"design": "uniform", "step_size": "theory", "radius": 1.0, "n_examples": 100}
 ESTIMATORS = [
     BudgetRidge(),
-    BudgetRidge(budget=2, learner="pairwise", random_state=0),
     BudgetRidge(budget=2, learner="online", random_state=0),
     BudgetRidge(budget=2, learner="online", random_state=0, **UNIFORM),
     BudgetLasso(budget=2, random_state=0),
