@@ -63,7 +63,7 @@ def whole(data, X, y, spend):
 def budget_of(data) -> float:
     """Money for a patient: a share of the price of all tests, but enough for any two purchases together."""
     shop = Shop(len(data.costs), data.costs.sum(), costs=data.costs, groups=data.groups)
-    return max(SHARE * float(data.costs.sum()), float(np.sort(shop.prices)[-2:].sum()))
+    return max(SHARE * float(data.costs.sum()), shop.amount(np.sort(shop.prices)[-2:].sum()))
 
 
 def measure(name, seeds, patients=PATIENTS):

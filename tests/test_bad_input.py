@@ -56,6 +56,13 @@ OPTIONS = [
     ({"n_examples": 0}, "n_examples must be a whole number, 1 or more; got 0"),
     ({"random_state": -1}, r"random_state must lie between 0 and 2\*\*63 - 1; got -1"),
 ]
+PRICES = [
+    ({"costs": np.ones(D - 1)}, rf"costs has shape \({D - 1},\) for {D} attributes"),
+    ({"costs": np.zeros(D)}, "costs must be positive and finite; got 0.0"),
+    ({"costs": np.full(D, 9.0)}, "Raise the budget"),
+    ({"costs": np.ones(D), "budget": -1.0}, "budget must be a positive finite number; got -1.0"),
+    ({"costs": np.ones(D), "budget": "auto"}, "with costs= the budget is money per example, .*; pass budget="),
+]
 ROWS = [
     (X[0], r"X must be a matrix of numbers, one row an example; got float64 of shape \(6,\)"),
     (X.astype(object), "X must be a matrix of numbers, one row an example; got object"),
@@ -181,7 +188,7 @@ def test_a_column_that_is_always_zero_does_no_harm(cls):
 
 
 @every_learner
-def test_nan_in_a_memory_map_is_a_value_that_could_not_be_had(cls, tmp_path):
+def test_nan_in_a_memory_map_is_an_unavailable_value(cls, tmp_path):
     """The map is not read through: the learner skips what needs the value, as when it is told NaN."""
     holes = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
     np.save(tmp_path / "X.npy", holes)
@@ -226,16 +233,28 @@ def test_estimators_refuse_moments(cls, moments, message):
         ({"scale": "unit"}, "scale must be .*; got 'unit'"),
         ({"pilot": 0}, "pilot must be a whole number, 1 or more; got 0"),
         ({"pilot": 0.1}, "pilot must be a whole number, 1 or more; got 0.1"),
-        ({"costs": np.ones(D - 1)}, rf"costs has shape \({D - 1},\) for {D} attributes"),
-        ({"costs": np.zeros(D)}, "costs must be positive and finite; got 0.0"),
-        ({"costs": np.full(D, 9.0)}, "Raise the budget"),
-        ({"costs": np.ones(D), "budget": -1.0}, "budget must be a positive finite number; got -1.0"),
+        *PRICES,
         ({"random_state": "dice"}, "'dice' cannot be used to seed"),
     ],
 )
-def test_estimators_refuse_options_before_the_pilot(cls, options, message):
+def test_online_estimators_refuse_options_before_the_pilot(cls, options, message):
     """On rows too few for the pilot to end, so that nothing but the options can have been looked at."""
-    refuse(cls(**({"budget": 3} | options)), X[:2], ["up", "down"] if cls is BudgetClassifier else Y[:2], message)
+    options = {"budget": 3, "learner": "online"} | options
+    refuse(cls(**options), X[:2], ["up", "down"] if cls is BudgetClassifier else Y[:2], message)
+
+
+@pytest.mark.parametrize("cls", [BudgetRidge, BudgetLasso, BudgetClassifier])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0.0}, "alpha must be a positive finite number; got 0.0"),
+        ({"alpha": "strong"}, "alpha must be a positive finite number; got 'strong'"),
+        *PRICES,
+        ({"random_state": "dice"}, "'dice' cannot be used to seed"),
+    ],
+)
+def test_keeping_estimators_refuse_options(cls, options, message):
+    refuse(cls(**({"budget": 3} | options)), X, LABELS if cls is BudgetClassifier else Y, message)
 
 
 @every_estimator
@@ -246,7 +265,7 @@ def test_partial_fit_refuses_numbers_of_examples(cls):
         refuse(cls(3, n_examples=wrong), X, y, message, "partial_fit")
     if cls is not BudgetSVR:
         message = "depends on how many examples will come; pass n_examples="
-        refuse(cls(3, step_size="theory"), X, y, message, "partial_fit")
+        refuse(cls(3, learner="online", step_size="theory"), X, y, message, "partial_fit")
 
 
 @pytest.mark.parametrize(

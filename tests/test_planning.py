@@ -13,7 +13,8 @@ from sparing.cells import Cells
 from sparing.cli import app
 from sparing.fitting import Report, fit_table
 from sparing.learners import PairwiseMoments
-from sparing.planning import World, advice, plan
+from sparing.models.gaussian import Gaussian
+from sparing.planning import advice, plan, relative_error
 from sparing.tables import read_prices, read_table
 
 D, N = 8, 300
@@ -62,6 +63,26 @@ def test_fit_at_full_budget_is_ridge_regression(files):
     assert np.corrcoef(X @ report.model.coef_, whole.predict(X))[0, 1] > 0.99
 
 
+@pytest.mark.parametrize("penalty", ["ridge", "lasso"])
+def test_effects_of_an_online_learner_are_weights_times_standard_deviations(files, penalty):
+    """At full budget the pilot sees whole rows, and the rest about as much: variances are near those of the table."""
+    table = read_table("data.csv", "outcome")
+    report = fit_table(table, budget=D, learner="online", penalty=penalty)
+    learner = report.model.learner_
+    for bought in report.attributes:
+        i = NAMES.index(bought.attribute)
+        assert bought.effect == bought.weight * np.sqrt(learner.variances[i])
+        assert abs(bought.effect) == pytest.approx(abs(bought.weight) * X[:, i].std(), rel=0.15)
+        assert bought.looks == learner.looks[i]
+        assert bought.spent == bought.looks
+    assert sum(bought.spent for bought in report.attributes) == report.model.spent_
+    effects = [abs(bought.effect) for bought in report.attributes]
+    assert effects == sorted(effects, reverse=True)
+    name = {"ridge": "TwoPhasedDDAERR", "lasso": "TwoPhasedDDAELR"}[penalty]
+    assert report.lines()[-1] == f"Learner: {name}. {name}: an online learner, because it was asked for."
+    assert "cells" not in report.writers
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -80,12 +101,17 @@ def test_price_lists_are_checked(files, change, message):
     assert "Traceback" not in result.output
 
 
-def test_the_error_of_a_world_is_that_of_its_data():
-    world = World(RNG.standard_normal((D + 1, 2)), np.full(D + 1, 0.5))
-    rows, targets = world.draw(400_000, np.random.default_rng(0))
-    weights = RNG.standard_normal(D)
-    measured = np.mean((targets - rows @ weights) ** 2) / targets.var()
-    assert world.error(weights) == pytest.approx(measured, rel=0.02)  # some six standard errors
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "factors"])
+def test_the_error_of_weights_is_that_on_data_of_the_model(dense):
+    world = Gaussian.of_factors(np.zeros(D + 1), RNG.standard_normal((D + 1, 2)), np.full(D + 1, 0.5))
+    if dense:
+        world = Gaussian.of_covariance(world.means, world.covariance)
+    weights, covariance = RNG.standard_normal(D), world.covariance
+    exact = weights @ covariance[:D, :D] @ weights - 2 * weights @ covariance[:D, D] + covariance[D, D]
+    assert relative_error(world, weights) == pytest.approx(exact / covariance[D, D], rel=1e-12)
+    drawn = world.simulate(400_000, np.random.default_rng(0))
+    measured = np.mean((drawn[:, -1] - drawn[:, :-1] @ weights) ** 2) / drawn[:, -1].var()
+    assert relative_error(world, weights) == pytest.approx(measured, rel=0.02)  # some six standard errors
 
 
 def test_a_plan_falls_with_the_spend_and_is_reproducible():

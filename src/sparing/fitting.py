@@ -48,7 +48,8 @@ class Report:
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
             said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
-        return [*said, f"Learner: {facts.get('setting', '')}. {facts.get('why', '').capitalize()}".rstrip(". ") + "."]
+        why = facts.get("why", "")
+        return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:

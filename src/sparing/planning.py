@@ -135,8 +135,8 @@ def _world(cells: Cells) -> Gaussian:
     return Gaussian.of_factors(np.zeros(spreads.size), loadings, factors.noise * spreads**2)
 
 
-def _error(world: Gaussian, weights: np.ndarray) -> float:
-    """The exact squared error of weights, relative to the target's variance."""
+def relative_error(world: Gaussian, weights: np.ndarray) -> float:
+    """The exact squared error of weights on centred data of this model, relative to the target's variance."""
     with_target = np.append(-weights, 1.0)[:, None]
     return float(np.sum(with_target * world.times(with_target)) / world.variances[-1])
 
@@ -155,13 +155,13 @@ def _both(world: Gaussian, shop: Shop, budget, spend: float, generator) -> tuple
         n_examples=rows,
         random_state=int(generator.integers(2**31)),
     )
-    few = _error(world, learner.run(drawn[:, :-1], drawn[:, -1]).coef)
+    few = relative_error(world, learner.run(drawn[:, :-1], drawn[:, -1]).coef)
     if whole_rows < 2:
         return few, np.nan
     drawn = world.simulate(whole_rows, generator)
     X, y = drawn[:, :-1], drawn[:, -1]
     ridge = RidgeCV(alphas=float(np.mean(X**2)) * X.shape[1] * np.logspace(-5, 2, 15)).fit(X, y)
-    return few, _error(world, ridge.coef_)
+    return few, relative_error(world, ridge.coef_)
 
 
 def advice(prospects: list[Prospect]) -> str:

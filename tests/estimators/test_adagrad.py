@@ -124,7 +124,7 @@ def test_regret_stays_below_the_bound(kind, loss, l2, optimizer):
     for row, target in zip(X, y, strict=True):
         suffered += losses_of(model, row[None], np.array([target]), w)
         model.partial_fit(row[None], [target], classes=[-1, 1])
-        w = model._runs[0].weights
+        w = model.last_weights_[0]
     regret = suffered - losses_of(model, X, y, model.coef_[0])
     assert regret < model.regret_bound_
     best = optimize.minimize(lambda v: losses_of(model, X, y, v), np.zeros(24)).x

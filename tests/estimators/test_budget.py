@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVR
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR, theory
-from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR
+from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR, TwoPhasedDDAELR, TwoPhasedDDAERR
 
 D, N, BUDGET = 12, 600, 4
 RNG = np.random.default_rng(3)
@@ -246,26 +246,31 @@ def test_the_bound_is_the_theorems(cls, algorithm):
 
 
 @pytest.mark.parametrize(
-    ("cls", "uniform", "informed"),
-    [(BudgetRidge, AERR, DDAERR), (BudgetLasso, AELR, DDAELR), (BudgetClassifier, AERR, DDAERR)],
+    ("cls", "uniform", "informed", "two_phased"),
+    [
+        (BudgetRidge, AERR, DDAERR, TwoPhasedDDAERR),
+        (BudgetLasso, AELR, DDAELR, TwoPhasedDDAELR),
+        (BudgetClassifier, AERR, DDAERR, TwoPhasedDDAERR),
+    ],
 )
-def test_designs_choose_the_learner(cls, uniform, informed):
+def test_designs_choose_the_learner(cls, uniform, informed, two_phased):
     moments = np.linspace(1.0, 2.0, D)
-    options = {"scale": None, "fit_intercept": False}
     assert type(fit(cls, design="uniform").learner_) is uniform
     assert fit(cls, design="uniform").second_moments_ is None
     for design in ("auto", "moments"):
-        model = fit(cls, design=design, second_moments=moments, **options)
+        model = fit(cls, design=design, second_moments=moments, scale=None, fit_intercept=False)
         assert type(model.learner_) is informed
         assert model.learner_.floor == 0
         np.testing.assert_array_equal(model.second_moments_, moments)
     for design in ("auto", "two-phase"):
         model = fit(cls, design=design)
-        assert type(model.learner_) is informed
+        assert type(model.learner_) is two_phased
+        assert model.learner_.in_phase_two
+        assert model.learner_.n_pilot == 60  # a tenth
         assert model.learner_.floor > 0
-    given = fit(cls, design="two-phase", second_moments=moments, **options)
-    estimated = fit(cls, design="two-phase", **options)
-    assert not np.array_equal(given.second_moments_, estimated.second_moments_)
+    priced = fit(cls, design="two-phase", costs=np.ones(D), budget=4.0)
+    assert type(priced.learner_) is informed
+    assert priced.learner_.floor > 0
 
 
 def test_the_tube_loss_has_its_own_learner():
@@ -276,11 +281,26 @@ def test_the_tube_loss_has_its_own_learner():
     assert np.ptp(fit(BudgetSVR, design="uniform").second_moments_) == 0
 
 
-def test_moments_are_estimated_from_the_pilot():
-    """At full budget the pilot sees all of its rows; one imagined look shrinks each mean towards that of all."""
-    model = fit(BudgetRidge, budget=D, pilot=200, scale=None, fit_intercept=False)
-    means = np.mean(X[:200] ** 2, axis=0)
-    np.testing.assert_allclose(model.second_moments_, (200 * means + means.mean()) / 201, rtol=1e-12)
+@pytest.mark.parametrize("cls", [BudgetRidge, BudgetLasso, BudgetSVR])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("scale", [None, np.linspace(1.0, 2.0, D)], ids=["units", "scaled"])
+def test_the_learner_begins_with_the_moments_of_the_pilot(cls, fit_intercept, scale):
+    """At full budget the pilot sees all of its rows.
+
+    Variances are about the means, centered or not; second moments are those of the attributes as the model sees them,
+    shrunk toward their mean by one look.
+    """
+    rows = X[:200] + 1.0
+    model = make(cls, budget=D, pilot=200, scale=scale, fit_intercept=fit_intercept).partial_fit(rows, Y[:200])
+    learner = model.learner_
+    np.testing.assert_array_equal(learner.looks, 200)
+    np.testing.assert_allclose(learner.means, rows.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(learner.variances, rows.var(axis=0), rtol=1e-12)
+    squares = rows.var(axis=0) if fit_intercept else np.mean(rows**2, axis=0)
+    squares = squares if scale is None else squares / scale**2
+    np.testing.assert_allclose(model.second_moments_, (200 * squares + squares.mean()) / 201, rtol=1e-12)
+    assert learner.n_rounds == 0
+    assert model.n_iter_ == 200
 
 
 # Several outputs and classes ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Ridge
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
-from sparing.learners import DDAERR, AutoLearner, FactorModel, PairwiseMoments
+from sparing.learners import DDAERR, AutoLearner, FactorModel, PairwiseMoments, PlugInSVR, TwoPhasedDDAERR
 
 D, N = 10, 160
 RNG = np.random.default_rng(3)
@@ -145,8 +145,7 @@ def test_the_total_is_spent_to_the_last_penny_and_then_nothing_is_read(tmp_path)
 
 
 def test_an_online_learner_spends_about_its_budget():
-    """In expectation of draws, of which some hit twice and are paid once: never more than that by five per cent, and
-    whole looks leave at most one of them unspent."""
+    """Its money holds in expectation: draws of the same value are paid once, and whole looks leave a part unspent."""
     costs = np.linspace(0.5, 1.5, D)
     model = BudgetRidge(5.0, learner="online", costs=costs, random_state=0).fit(X, Y)
     assert type(model.learner_) is DDAERR
@@ -169,9 +168,8 @@ def test_options_choose_the_learner():
     assert chosen(learner="pairwise") is PairwiseMoments
     assert chosen(learner="factor") is FactorModel
     assert chosen(design="adaptive") is AutoLearner
-    assert chosen(radius=1.0) is DDAERR
-    assert chosen(design="two-phase") is DDAERR
-    assert chosen(cls=BudgetSVR) not in (AutoLearner, PairwiseMoments, FactorModel)
+    assert chosen(learner="online") is TwoPhasedDDAERR
+    assert chosen(cls=BudgetSVR) is chosen(cls=BudgetSVR, learner="online") is PlugInSVR
 
 
 @pytest.mark.parametrize("learner", ["auto", "pairwise"])
@@ -197,8 +195,8 @@ def test_the_report_says_what_was_chosen_out_of_what_and_why():
     assert best["used"]
     assert best["setting"] in report["why"]
     online = BudgetRidge(4, learner="online", random_state=0).fit(X, Y).report_
-    assert online["why"] == "DDAERR: an online learner, for it was asked for"
-    assert "radius= asks for it" in BudgetRidge(4, radius=1.0, random_state=0).fit(X, Y).report_["why"]
+    assert online["why"] == "TwoPhasedDDAERR: an online learner, because it was asked for"
+    assert "because the tube loss" in BudgetSVR(4, random_state=0).fit(X, Y).report_["why"]
 
 
 def test_three_classes_learn_from_the_same_looks():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sparing import BudgetRidge, BudgetSVR
+from sparing import BudgetRidge
 
 D, N = 6, 80
 RNG = np.random.default_rng(0)
@@ -34,43 +34,10 @@ def refuse(model, X, y, message, verb="fit", **more):
         ({"total_budget": 0}, "total_budget must be a positive finite number; got 0"),
         ({"total_budget": "all"}, "total_budget must be a positive finite number; got 'all'"),
         ({"second_moments": np.ones(D - 1)}, f"second_moments has {D - 1} entries for {D} attributes"),
-        ({"alpha": -1.0}, "alpha must be a positive finite number; got -1.0"),
     ],
 )
 def test_keepers_refuse_options(learner, options, message):
     refuse(BudgetRidge(3, learner=learner, **options), X, Y, message)
-
-
-@pytest.mark.parametrize("learner", ["pairwise", "factor"])
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"radius": 1.0}, "radius="),
-        ({"step_size": "adaptive"}, "step_size="),
-        ({"scale": None}, "scale="),
-        ({"pilot": 5}, "pilot="),
-        ({"fit_intercept": False}, "fit_intercept=False"),
-        ({"design": "two-phase"}, "design='two-phase'"),
-    ],
-)
-def test_keepers_refuse_what_only_online_learners_have(learner, options, name):
-    message = f"{name} is an option of online learners, which learner='{learner}' is not; leave it out, or pass "
-    refuse(BudgetRidge(3, learner=learner, **options), X, Y, message)
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"groups": [0, 0, 1, 1, 2, 2]}, "groups="),
-        ({"total_budget": 90}, "total_budget="),
-        ({"design": "adaptive"}, "design='adaptive'"),
-    ],
-)
-def test_online_learners_refuse_what_only_keepers_have(options, name):
-    message = f"{name} is for learners that keep what they buy, and"
-    refuse(BudgetRidge(3, learner="online", **options), X, Y, f"{message} learner='online' is for those that do not")
-    refuse(BudgetRidge(3, radius=1.0, **options), X, Y, f"{message} radius= is for those that do not")
-    refuse(BudgetSVR(3, **options), X, Y, message)
 
 
 @pytest.mark.parametrize("learner", KEEP)
@@ -79,13 +46,7 @@ def test_too_few_looks_are_warned_of_by_keepers(learner):
         BudgetRidge(2, learner=learner, random_state=0).fit(X[:15], Y[:15])
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        *KEEP,
-        "online",
-    ],
-)
+@pytest.mark.parametrize("learner", [*KEEP, "online"])
 def test_rounding_does_not_pass_for_variance(learner):
     """A sum of tenths is not ten times as many; the difference is no spread, and earns no weight."""
     model = BudgetRidge(3, learner=learner, random_state=0).fit(0.0 * X + 0.1, Y)

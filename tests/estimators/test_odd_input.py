@@ -48,13 +48,14 @@ def test_a_column_that_the_pilot_never_saw_is_looked_at_later(cls):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((4000, D))
     y = X.sum(axis=1)
-    model = cls(2, pilot=1, radius=3.0, random_state=0).fit(X, np.where(y > 0, 1, 0) if cls is BudgetClassifier else y)
+    y = np.where(y > 0, 1, 0) if cls is BudgetClassifier else y
+    model = cls(2, learner="online", pilot=1, radius=3.0, random_state=0).fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert (model.coef_ > 0.02).all()
 
 
 @every_estimator
-def test_estimators_take_nan_in_a_memory_map_for_not_had(cls, tmp_path):
+def test_nan_in_a_memory_map_is_an_unavailable_value(cls, tmp_path):
     """The values that are there decide: the holes leave a model about as good. Elsewhere NaN is refused."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((4000, D)) + 5.0
@@ -71,4 +72,4 @@ def test_too_few_looks_are_warned_of():
     with pytest.warns(ConvergenceWarning, match=re.escape("about 3.2 looks")):
         BudgetRidge(2, learner="online", random_state=0).fit(X[:10], Y[:10])
     with pytest.warns(ConvergenceWarning, match="the pilot used up all 30 examples"):
-        BudgetRidge(2, pilot=30, random_state=0).fit(X[:30], Y[:30])
+        BudgetRidge(2, learner="online", pilot=30, random_state=0).fit(X[:30], Y[:30])

@@ -5,12 +5,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
 
+UNIFORM = {"design": "uniform", "step_size": "theory", "radius": 1.0, "n_examples": 100}
 ESTIMATORS = [
-    BudgetRidge(budget=2, random_state=0),
-    BudgetRidge(budget=2, design="uniform", step_size="theory", radius=1.0, n_examples=100, random_state=0),
+    BudgetRidge(),
+    BudgetRidge(budget=2, learner="online", random_state=0),
+    BudgetRidge(budget=2, learner="online", random_state=0, **UNIFORM),
     BudgetLasso(budget=2, random_state=0),
+    BudgetLasso(budget=2, learner="online", random_state=0),
     BudgetSVR(budget=2, random_state=0),
     BudgetClassifier(budget=2, random_state=0),
+    BudgetClassifier(budget=2, learner="online", random_state=0),
 ]
 
 

@@ -11,12 +11,14 @@ from sparing.estimators.adagrad import OnlineLinear
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
     r"""Online linear classification with an optimiser of the AdaGrad family; several classes one against the rest.
 
-    Parameters and attributes are those of :class:`OnlineRegressor`, but for these:
+    Attributes not listed here are those of :class:`OnlineRegressor`.
 
     Parameters
     ----------
     loss : {"logistic", "hinge", "squared"}, default="logistic"
         :math:`\log(1 + e^{-yz})`, :math:`\max(1 - yz, 0)` or :math:`\frac12 (z - y)^2` with labels :math:`y = \pm 1`.
+    optimizer, step_size, k, tau, delta, l2, l1, refresh, batch_size, n_passes, average, fit_intercept, random_state
+        As for :class:`OnlineRegressor`.
 
     Attributes
     ----------

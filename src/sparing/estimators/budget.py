@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
-from sparing.estimators.budget_base import BudgetEstimator, documented
+from sparing.estimators.budget_base import BudgetEstimator
+from sparing.estimators.budget_options import documented
 
 
 @documented

@@ -7,7 +7,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from sparing.estimators.budget_base import BudgetEstimator, documented
+from sparing.estimators.budget_base import BudgetEstimator
+from sparing.estimators.budget_options import documented
 
 
 def _signs(y, classes) -> np.ndarray:

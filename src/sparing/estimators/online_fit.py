@@ -19,7 +19,8 @@ PILOT_LOOKS = 10  # per attribute, before its scale is believed
 FLOOR = 0.05  # share of the draws that stays uniform where second moments are estimates
 
 
-def _is_auto(option) -> bool:
+def is_auto(option) -> bool:
+    """Whether an option, which may also be an array, is left to the library."""
     return isinstance(option, str) and option == "auto"
 
 
@@ -38,8 +39,8 @@ def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
 class OnlineFit:
     """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
 
-    The pilot buys by a uniform plan and keeps its cells; their summary gives scales, radius and second moments. The
-    state after some rows does not depend on how they were cut into chunks.
+    The pilot buys by a uniform plan; the summary of its cells gives scales, radius and second moments, and then they
+    are forgotten. The state after some rows does not depend on how they were cut into chunks.
     """
 
     penalty: str
@@ -65,9 +66,10 @@ class OnlineFit:
         d = self.n_attributes
         if self.costs is not None and not self.center:
             raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
-        self.buyer = Buyer(Shop(d, self.budget, costs=self.costs), self.seed ^ PILOT_STREAM)
-        self.looks = int(self.budget) if self.costs is None else self._affordable(designs.uniform(d))
-        self.looks = checks.attribute_budget(self.looks, d)
+        shop = Shop(d, self.budget, costs=self.costs)
+        self.buyer, self.costs = Buyer(shop, self.seed ^ PILOT_STREAM), shop.costs
+        looks = shop.budget if self.costs is None else self._affordable(designs.uniform(d))
+        self.looks = checks.attribute_budget(looks, d)
         if self.design == "auto":
             self.design = "two-phase" if self.second_moments is None else "moments"
         if self.design == "moments" and self.second_moments is None:
@@ -78,13 +80,13 @@ class OnlineFit:
         self.learner: OnlineLearner | None = None
         self.bought = Cells(d, n_outputs=self.n_outputs)
         self.pilot_rows = self._pilot_rows()
-        self._make(self._options(1.0, None), None if self.design == "uniform" else np.ones(d)).begin()  # bad options
+        self._make(1.0, None, np.ones(d)).begin()  # refuses bad options before anything is bought
         if not self.pilot_rows:
             self._begin()
 
     def _check_scales(self) -> None:
         for name in ("radius", "alpha"):
-            if not _is_auto(getattr(self, name)):
+            if not is_auto(getattr(self, name)):
                 checks.positive(name, getattr(self, name))
         for name in ("pilot", "n_examples"):
             if getattr(self, name) is not None:
@@ -111,12 +113,12 @@ class OnlineFit:
         return min(looks, self.n_attributes)
 
     def _pilot_rows(self) -> int:
-        if not (_is_auto(self.radius) or _is_auto(self.scale) or self.design == "two-phase"):
+        if not (is_auto(self.radius) or is_auto(self.scale) or self.design == "two-phase"):
             return 0
         return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
-    def run(self, X, y) -> None:
-        """Go on with more rows; y has one column per output."""
+    def run_checked(self, X, y) -> None:
+        """Learn from more rows, which have been checked; y has one column per output."""
         done = 0
         if self.learner is None:
             seen = self.buyer.ledger.examples
@@ -125,29 +127,27 @@ class OnlineFit:
             if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
         if self.learner is not None and done < X.shape[0]:
-            self.learner.run(X[done:], y[done:])
+            self.learner.run_checked(X[done:], y[done:])
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
-        scale, estimates, summary = self.scale, np.ones(self.n_attributes), None
+        scale, moments, summary = self.scale, np.ones(self.n_attributes), None
         if self.bought.n_examples:
             summary = summarize(self.bought)
-            distances = self.bought.values - self.center * summary.means[self.bought.attributes]
-            scale = self._pilot_scale(summary, distances) if _is_auto(scale) else scale
-            estimates = self._estimates(summary, distances, scale)
-        divide_by = np.ones(self.n_attributes) if scale is None else scale
-        radius = self._auto_radius(estimates) if _is_auto(self.radius) else float(self.radius)
-        moments = None
-        if self.design != "uniform":
-            moments = estimates if self.second_moments is None else self.second_moments / divide_by**2
-        if self.costs is not None and moments is not None:
+            scale = self._pilot_scale(summary) if is_auto(scale) else scale
+            moments = self._estimates(summary, scale)
+        radius = self._auto_radius(moments) if is_auto(self.radius) else float(self.radius)
+        if self.second_moments is not None:
+            moments = self.second_moments if scale is None else self.second_moments / scale**2
+        if self.costs is not None and self.design != "uniform":
             self.looks = self._affordable(designs.priced(moments, self.costs, self.penalty))
             moments = moments if self.penalty == "lasso" else moments / self.costs
-        self.learner = self._make(self._options(radius, scale), moments)
+        self.learner = self._make(radius, scale, moments)
         self.learner.begin()
         if summary is not None:
             known = (summary.counts, summary.means, self._squares(summary.means), summary.target_means)
             self.learner.recall(*known, self.bought.n_examples)
+        self.bought = Cells(self.n_attributes, n_outputs=self.n_outputs)
 
     def _squares(self, centers) -> np.ndarray:
         """Mean squared distances of the pilot's values from ``centers``."""
@@ -155,16 +155,16 @@ class OnlineFit:
         sums = np.bincount(attributes, (self.bought.values - centers[attributes]) ** 2, self.n_attributes)
         return sums / np.maximum(np.bincount(attributes, minlength=self.n_attributes), 1)
 
-    def _pilot_scale(self, summary: Summary, distances) -> np.ndarray:
+    def _pilot_scale(self, summary: Summary) -> np.ndarray:
         """The largest distances seen, at least the typical one where looks were few."""
-        largest = np.zeros(self.n_attributes)
-        np.maximum.at(largest, self.bought.attributes, np.abs(distances))
+        largest, attributes = np.zeros(self.n_attributes), self.bought.attributes
+        np.maximum.at(largest, attributes, np.abs(self.bought.values - self.center * summary.means[attributes]))
         typical = float(np.median(largest[largest > 0])) if largest.any() else 1.0
         unsure = 1.0 - np.minimum(summary.counts / PILOT_LOOKS, 1.0)
         return np.maximum(np.where(largest > 0, largest, typical), unsure * typical)
 
-    def _estimates(self, summary: Summary, distances, scale) -> np.ndarray:
-        """Second moments of attributes as they are learnt from, estimated by the pilot."""
+    def _estimates(self, summary: Summary, scale) -> np.ndarray:
+        """Second moments of the attributes as the model sees them, estimated from the pilot."""
         squares = self._squares(self.center * summary.means)
         return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
 
@@ -179,37 +179,35 @@ class OnlineFit:
         variance = float(np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0).sum())
         if variance == 0.0:
             return 1.0  # a constant target: zero weights fit it, whatever the radius
-        if not _is_auto(self.alpha):
+        if not is_auto(self.alpha):
             return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
         return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
 
-    def _options(self, radius: float, scale) -> dict[str, Any]:
-        """What every learner is told."""
-        return {
+    def _make(self, radius: float, scale, moments) -> OnlineLearner:
+        """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
+        d, ridge, theory = self.n_attributes, self.penalty == "ridge", self.step_size == "theory"
+        two_phased = self.design == "two-phase" and self.tube is None and self.costs is None
+        options: dict[str, Any] = {
             "budget": self.looks,
             "radius": radius,
-            "n_examples": None if self.n_examples is None else max(1, self.n_examples - self.pilot_rows),
+            "n_examples": self.n_examples,
             "step_size": "adaptive" if self.step_size == "auto" else self.step_size,
-            "split": "paper" if self.step_size == "theory" else "even",
+            "split": "paper" if theory else "even",
             "center": self.center,
             "scale": scale,
-            "norm_bound": sqrt(self.n_attributes) if self.penalty == "ridge" else 1.0,
+            "norm_bound": sqrt(d) if ridge else 1.0,
             "n_outputs": self.n_outputs,
             "random_state": self.seed,
         }
-
-    def _make(self, options, moments) -> OnlineLearner:
-        """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
-        d, ridge = self.n_attributes, self.penalty == "ridge"
-        if self.tube is None and moments is None:
+        if self.n_examples is not None and not two_phased:
+            options["n_examples"] = max(1, self.n_examples - self.pilot_rows)
+        if self.design == "uniform" and self.tube is None:
             return (AERR if ridge else AELR)(d, **options)
-        options["inner"] = "paper" if self.step_size == "theory" else "improved"
+        options["inner"] = "paper" if theory else "improved"
         options["floor"] = FLOOR if self.design == "two-phase" else 0.0
-        if self.tube is None and self.design == "two-phase" and self.costs is None:
-            if options["n_examples"] is not None:
-                options["n_examples"] += self.pilot_rows
+        if two_phased:
             return (TwoPhasedDDAERR if ridge else TwoPhasedDDAELR)(d, pilot=self.pilot_rows, **options)
-        options["second_moments"] = np.ones(d) if moments is None else moments
+        options["second_moments"] = np.ones(d) if self.design == "uniform" else moments
         if self.tube is not None:
             return PlugInSVR(d, tube=self.tube, accuracy=self.accuracy, **options)
         return (DDAERR if ridge else DDAELR)(d, **options)
@@ -217,7 +215,7 @@ class OnlineFit:
     @property
     def n_rounds(self) -> int:
         """Examples looked at, the pilot's included."""
-        return self.bought.n_examples + (self.learner.n_rounds if self.learner else 0)
+        return self.buyer.ledger.examples + (self.learner.n_rounds if self.learner else 0)
 
     @property
     def cells(self) -> int:
@@ -232,11 +230,12 @@ class OnlineFit:
     @property
     def spent(self) -> float:
         """What the values read cost, at one each where there are no prices."""
+        ledger = self.buyer.ledger
         if self.costs is None:
             return float(self.cells)
         if self.learner is None:
-            return self.buyer.ledger.spent
-        return float(self.costs @ self.learner.looks)  # the pilot's were recalled
+            return ledger.spent
+        return ledger.amount(int(ledger.prices @ self.learner.looks.astype(np.int64)))  # the pilot's were recalled
 
     @property
     def coef(self) -> np.ndarray:
@@ -255,4 +254,4 @@ class OnlineFit:
     def facts(self) -> dict[str, Any]:
         """What learns, and why."""
         name = "a pilot, so far" if self.learner is None else type(self.learner).__name__
-        return {"setting": name, "families": ["online"], "why": f"{name}: an online learner, for {self.why}"}
+        return {"setting": name, "families": ["online"], "why": f"{name}: an online learner, because {self.why}"}

@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVR
 
 from sparing import checks
 from sparing.estimators.budget import BudgetRidge
-from sparing.estimators.budget_base import documented
+from sparing.estimators.budget_options import documented
 
 
 @documented
@@ -45,7 +45,7 @@ class BudgetSVR(BudgetRidge):
     tube: float = 0.1
     accuracy: float = 0.5
 
-    _online_reason: ClassVar[str] = "the tube loss is learnt online"
+    _online_reason: ClassVar[str] = "the tube loss is learnt online only"
 
     def _loss(self):
         return {"tube": checks.positive("tube", self.tube, zero=True), "accuracy": self.accuracy}

@@ -75,7 +75,10 @@ class Loop(ABC):
         if ledger is not None or hasattr(X, "read"):
             return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
         X = checks.matrix(X, self.n_attributes)
-        y = self._targets(y, X.shape[0])
+        return self.run_checked(X, self._targets(y, X.shape[0]), progress=progress)
+
+    def run_checked(self, X, y: np.ndarray, *, progress: Callable[[int], None] | None = None) -> Self:
+        """As ``run``, over a matrix and targets that ``sparing.checks`` has passed: they are not read once more."""
         self.begin(X.shape[0])
         row = 0
         while row < X.shape[0]:
