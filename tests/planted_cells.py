@@ -4,8 +4,8 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.kernels.factor import Factors
-from sparing.models.factor import step
-from sparing.models.factor_gradients import slopes_of
+from sparing.models.factor import em_step
+from sparing.models.factor_gradients import factor_gradients
 
 D, OUTPUTS = 9, 2
 SIZE = D + OUTPUTS
@@ -41,5 +41,5 @@ def planted(n, d=20, rank=2, seed=0, noise=0.3):
     return X * rng.uniform(0.5, 5.0, d) + rng.normal(size=d), together[:, d] + 0.1 * rng.standard_normal(n)
 
 
-def a_round(data, factors):
-    return step(data, factors, slopes_of(data, factors))
+def one_step(data, factors):
+    return em_step(data, factors, factor_gradients(data, factors))
