@@ -1,9 +1,10 @@
-"""Cells and factor models at random, for tests of several files."""
+"""Cells and factor models at random, and what the tests of models share."""
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.kernels.factor import Factors
+from sparing.learners import PairwiseMoments
 from sparing.models.factor import em_step
 from sparing.models.factor_gradients import factor_gradients
 
@@ -23,6 +24,11 @@ def random_cells(n, sizes, seed=0, n_outputs=OUTPUTS):
         size = rng.integers(sizes[0], sizes[1] + 1)
         cells.append(rng.permutation(D)[:size], rng.standard_normal(size), rng.standard_normal(n_outputs))
     return cells
+
+
+def uniform_cells(X, y, looks, seed=0):
+    """Cells of so many attributes of each row, drawn uniformly: short of whole rows, nothing is missing by value."""
+    return PairwiseMoments(X.shape[1], budget=looks, design="uniform", ridge=1.0, random_state=seed).run(X, y).bought
 
 
 def seen_of(cells, example):
