@@ -7,7 +7,7 @@ from sparing.geometry import second_moments
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import AliasTable
 from sparing.learners import hinge_loss, squared_loss
-from sparing.learners.keeping import BatchLearner
+from sparing.learners.keeping import KeepingLearner
 from sparing.learners.online import OnlineLearner
 
 D, N = 12, 120
@@ -65,7 +65,7 @@ CASES = {
 }
 ALL = [(getattr(learners, name), options) for name, cases in CASES.items() for options in cases]
 ONLINE = [case for case in ALL if issubclass(case[0], OnlineLearner)]
-KEEPING = [case for case in ALL if issubclass(case[0], BatchLearner)]
+KEEPING = [case for case in ALL if issubclass(case[0], KeepingLearner)]
 
 
 def label(case):

@@ -1,11 +1,12 @@
-"""Cells and factor models at random, for tests of several files."""
+"""Cells and factor models at random, and what the tests of models share."""
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.kernels.factor import Factors
-from sparing.models.factor import step
-from sparing.models.factor_gradients import slopes_of
+from sparing.learners import PairwiseMoments
+from sparing.models.factor import em_step
+from sparing.models.factor_gradients import factor_gradients
 
 D, OUTPUTS = 9, 2
 SIZE = D + OUTPUTS
@@ -25,6 +26,11 @@ def random_cells(n, sizes, seed=0, n_outputs=OUTPUTS):
     return cells
 
 
+def uniform_cells(X, y, looks, seed=0):
+    """Cells of so many attributes of each row, drawn uniformly: short of whole rows, nothing is missing by value."""
+    return PairwiseMoments(X.shape[1], budget=looks, design="uniform", ridge=1.0, random_state=seed).run(X, y).bought
+
+
 def seen_of(cells, example):
     """Indices and values of what is known of an example, attributes and then targets."""
     here = slice(cells.starts[example], cells.starts[example + 1])
@@ -41,5 +47,5 @@ def planted(n, d=20, rank=2, seed=0, noise=0.3):
     return X * rng.uniform(0.5, 5.0, d) + rng.normal(size=d), together[:, d] + 0.1 * rng.standard_normal(n)
 
 
-def a_round(data, factors):
-    return step(data, factors, slopes_of(data, factors))
+def one_step(data, factors):
+    return em_step(data, factors, factor_gradients(data, factors))

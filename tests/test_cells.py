@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparing.cells import Cells
-from sparing.models.summary import covariances, describe
 
 D = 6
 VALUES = st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e6, 1e6, width=32))
@@ -145,54 +144,6 @@ def test_examples_that_are_nearly_alike_have_their_order():
         ([0, 1], [2.0, 1.0], [0.5, 0.5], (1.0, -1.0)),
     ):
         assert_same(store([one, other]).in_order(), store([other, one]).in_order())
-
-
-def test_sums_in_order_are_the_same_to_the_last_bit():
-    rng = np.random.default_rng(0)
-    shards = []
-    for _ in range(5):
-        shard = Cells(D)
-        for _ in range(60):
-            shard.append(rng.permutation(D)[:3], rng.standard_normal(3) * 10.0 ** rng.integers(-9, 9), rng.normal())
-        shards.append(shard)
-    forth, back = Cells.merge(shards), Cells.merge(shards[::-1])
-    assert not np.array_equal(describe(forth).means, describe(back).means)  # or this data would show nothing
-    forth, back = forth.in_order(), back.in_order()
-    seen = describe(forth)
-    both = (*seen, *covariances(forth, seen)), (*describe(back), *covariances(back, seen))
-    for left, right in zip(*both, strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
-# Averages, by brute force -------------------------------------------------------------------------------------------
-
-
-@few
-@given(st.lists(purchases(), min_size=1, max_size=12))
-def test_averages_are_over_what_was_seen(examples):
-    cells = store(examples)
-    table = np.full((len(examples), D), np.nan)
-    for e, (attributes, values, _, _) in enumerate(examples):
-        table[e, attributes] = values
-    there, y = ~np.isnan(table), np.array([example[3] for example in examples])
-    counts = there.sum(axis=0)
-    means = np.where(there, table, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    away = np.where(there, table - means, 0.0)
-    seen = describe(cells)
-    size = max(1.0, np.abs(away).max())
-    np.testing.assert_array_equal(seen.counts, counts)
-    np.testing.assert_allclose(seen.means, means, atol=1e-9 * size)
-    squares = (away**2).sum(axis=0) / seen.ranges**2
-    typical = squares.sum() / max(counts.sum(), 1) or 1.0
-    expected = (squares + typical) / (counts + 1) * seen.ranges**2
-    np.testing.assert_allclose(seen.variances, expected, atol=1e-9 * size**2)
-    np.testing.assert_allclose(seen.target_variances, y.var(axis=0), atol=1e-12)
-    together = there.T.astype(int) @ there.astype(int)
-    moments = covariances(cells, seen)
-    np.testing.assert_array_equal(moments.counts, together)
-    np.testing.assert_allclose(moments.attributes, away.T @ away / np.maximum(together, 1), atol=1e-9 * size**2)
-    expected = away.T @ (y - y.mean(axis=0)) / np.maximum(counts, 1)[:, None]
-    np.testing.assert_allclose(moments.targets, expected, atol=1e-9 * size)
 
 
 # Refusals, and room -------------------------------------------------------------------------------------------------

@@ -65,29 +65,46 @@ class OverBudget(RuntimeError):
     """A purchase would pass a ceiling; nothing was bought."""
 
 
-MOST_DECIMALS = 9  # of prices that are no round decimals, such as 1/3; finer fractions are dropped
+DIGITS = 9  # of the smallest price, where prices are no round decimals, such as 1/3; finer fractions are dropped
+MOST_UNITS = 2.0**40  # that all attributes of an example cost together: so sums over millions of examples are exact
+NO_LIMIT = 2**62  # units
 
 
-def decimals_of(*amounts) -> int:
-    """How many decimal places it takes to write these amounts of money exactly, up to nine.
+def decimals_of(prices) -> int:
+    """How many decimal places it takes to write these prices exactly, or the smallest of them to nine digits.
 
-    >>> decimals_of(12.5, [0.25, 3.0]), decimals_of(7.0), decimals_of(1 / 3)
+    Fewer, where prices are so large that sums of them would not be exact. Ceilings have no say: what they have beyond
+    the unit of prices can never be spent.
+
+    >>> decimals_of([12.5, 0.25, 3.0]), decimals_of([7.0]), decimals_of([1 / 3])
     (2, 0, 9)
     """
-    finite = np.concatenate([np.ravel(np.asarray(amount, np.float64)) for amount in amounts])
-    finite = finite[np.isfinite(finite)]
-    largest = float(np.abs(finite).max(initial=1.0))
-    for decimals in range(MOST_DECIMALS):
-        shifted = finite * 10.0**decimals
-        if np.all(np.abs(shifted - np.round(shifted)) <= 1e-6) or largest * 10.0 ** (decimals + 1) > 2.0**53:
+    prices = np.asarray(prices, np.float64)
+    most = DIGITS + int(np.clip(np.floor(-np.log10(prices.min())), 0, 290))
+    for decimals in range(most):
+        units = prices * 10.0**decimals
+        if np.all(_are_whole(units) & (units > 0.5)) or units.sum() * 10.0 > MOST_UNITS:
             return decimals
-    return MOST_DECIMALS
+    return most
 
 
-def money_units(amount, decimals: int):
+def money_units(amount: float, decimals: int) -> int:
     """Money as a whole number of units of ``10**-decimals``; what is finer than a unit is dropped."""
-    units = np.floor(np.asarray(amount, np.float64) * 10.0**decimals + 1e-6)
-    return np.minimum(units, float(2**62)).astype(np.int64)
+    return int(_whole(np.float64(amount) * 10.0**decimals))
+
+
+def price_units(prices, decimals: int) -> np.ndarray:
+    """Prices in such units; the least is one, as nothing is free."""
+    return np.maximum(_whole(np.asarray(prices, np.float64) * 10.0**decimals), 1.0).astype(np.int64)
+
+
+def _are_whole(units):
+    """Which are whole numbers, but for what the multiplication of decimals in binary leaves out."""
+    return np.abs(units - np.round(units)) <= np.maximum(1e-6, 2.0**-51 * units)
+
+
+def _whole(units):
+    return np.where(_are_whole(units), np.round(units), np.floor(units))
 
 
 @dataclass
@@ -103,7 +120,7 @@ class Ledger:
     costs : array of shape (n_attributes,), optional
         Price of each attribute; one each without it.
     decimals : int, optional
-        Decimal places of money: 2 counts in cents. By default as many as the prices and ceilings have.
+        Decimal places of money: 2 counts in cents. By default as many as the prices have.
 
     Examples
     --------
@@ -134,10 +151,10 @@ class Ledger:
         if self.costs is not None:
             self.costs = prices
         if self.decimals is None:
-            self.decimals = decimals_of(prices, self.per_example, self.total)
-        self.prices = money_units(prices, self.decimals)
-        self._ceiling = int(money_units(self.per_example, self.decimals))
-        self._total = int(money_units(self.total, self.decimals))
+            self.decimals = decimals_of(prices)
+        self.prices = price_units(prices, self.decimals)
+        ceilings = (self.per_example, self.total)
+        self._ceiling, self._total = (c if c == np.inf else money_units(c, self.decimals) for c in ceilings)
 
     @property
     def spent(self) -> float:
@@ -147,7 +164,7 @@ class Ledger:
     @property
     def left(self) -> int:
         """Units of money that may still be spent in all."""
-        return self._total - self.spent_units
+        return int(min(self._total - self.spent_units, NO_LIMIT))
 
     def amount(self, units: int) -> float:
         """Units as an amount of money."""
@@ -178,7 +195,7 @@ class Ledger:
         """Add purchases that were made within the ceilings: by the compiled loop, or by another ledger."""
         self.examples += examples
         self.cells += cells
-        self.spent_units += units
+        self.spent_units += int(units)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,30 +140,31 @@ def test_nothing_is_bought_beyond_a_ceiling_twice_or_in_parts(case):
     costs = np.ones(D) if getattr(learner, "costs", None) is None else PRICES
     total = getattr(learner, "total_budget", None) or np.inf
     panels = [{0, 1}, {3, 4, 5}, {10, 11}] if getattr(learner, "groups", None) else []
+    ledger = Ledger(per_example=ceiling(learner), total=total, costs=costs)
 
     class Refusing:
         n_examples, n_attributes = N, D
         cells = 0
-        spent = 0.0
+        units = 0
 
         def read(self, example, attributes):
-            asked = set(attributes.tolist())
+            asked, price = set(attributes.tolist()), ledger.prices[attributes].sum()
             assert len(asked) == len(attributes), "bought twice"
-            assert costs[attributes].sum() <= ceiling(learner) * (1 + 1e-9), "over the ceiling"
+            assert ledger.amount(price) <= ceiling(learner), "over the ceiling"
             assert all(panel <= asked or not panel & asked for panel in panels), "a panel in parts"
             self.cells += len(attributes)
-            self.spent += costs[attributes].sum()
-            assert self.spent <= total * (1 + 1e-9), "over the total"
+            self.units += price
+            assert ledger.amount(self.units) <= total, "over the total"
             return X[example, attributes]
 
-    source, ledger = Refusing(), Ledger(per_example=ceiling(learner), total=total, costs=costs)
+    source = Refusing()
     learner.run(source, Y, ledger=ledger)
     assert learner.cells == source.cells == ledger.cells <= learner.draws
-    assert ledger.spent == pytest.approx(source.spent)
+    assert ledger.spent_units == source.units
     if hasattr(learner, "spent"):
-        assert learner.spent == pytest.approx(source.spent)
+        assert learner.spent == ledger.spent
     if total < np.inf:  # the cheapest purchase does not fit any more
-        assert total - learner.spent < PRICES[2]
+        assert ledger.left < ledger.prices[2]
     assert_same(whole(case), learner)
 
 
@@ -298,7 +299,8 @@ def test_keeping_model_is_that_of_the_cells_wherever_they_were_bought(case):
     np.testing.assert_array_equal(merged.coef, two.merge([one, three]).coef)
     assert merged.n_rounds == N
     assert merged.cells == sum(shard.cells for shard in shards)
-    assert merged.spent == pytest.approx(sum(shard.spent for shard in shards))
+    ledgers = [shard.buyer.ledger for shard in shards]
+    assert merged.buyer.ledger.spent_units == sum(ledger.spent_units for ledger in ledgers)
     cells = Cells.merge(shard.bought for shard in (two, three, one))
     elsewhere = make(case).fit_cells(cells)
     np.testing.assert_array_equal(merged.coef, elsewhere.coef)
@@ -310,12 +312,12 @@ def test_keeping_model_is_that_of_the_cells_wherever_they_were_bought(case):
 @every_keeping_learner
 def test_keeping_an_unavailable_value_is_paid_for_and_not_kept(case):
     learner = make(case).run(X[:20], Y[:20])
-    kept, cells, spent = len(learner.bought), learner.cells, learner.spent
+    kept, cells, units = len(learner.bought), learner.cells, learner.buyer.ledger.spent_units
     query = learner.ask()
     values = X[20, query.attributes]
     values[0] = np.nan
     learner.tell(query, values, Y[20])
     assert learner.cells == cells + query.attributes.size
     assert len(learner.bought) == kept + query.attributes.size - 1
-    costs = np.ones(D) if learner.costs is None else PRICES
-    assert learner.spent == pytest.approx(spent + costs[query.attributes].sum())
+    ledger = learner.buyer.ledger
+    assert ledger.spent_units == units + ledger.price(query.attributes)

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sparing.learners import AERR, PairwiseMoments
 from sparing.sources import CallableSource
-from sparing.types import Ledger, OverBudget
+from sparing.types import Ledger, OverBudget, decimals_of, money_units, price_units
 
 
 def books(ledger):
@@ -43,6 +45,59 @@ def test_all_examples_may_cost_the_total_and_no_more():
     assert books(ledger) == (5, 2, 5.0)
     with pytest.raises(OverBudget, match="nothing was bought"):
         ledger.book(np.array([0]))
+
+
+# Whole units of money -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=6), st.integers(0, 6))
+def test_decimal_prices_are_counted_exactly(units, decimals):
+    """Prices as people write them, and sums of them as floats add them: to the unit, and back."""
+    prices = np.array(units) / 10**decimals
+    found = decimals_of(prices)
+    assert found <= decimals
+    scale = 10 ** (decimals - found)
+    assert price_units(prices, found).tolist() == [unit // scale for unit in units]
+    assert money_units(prices.sum(), found) == sum(units) // scale
+    ledger = Ledger(total=prices.sum(), costs=prices)
+    ledger.book(np.arange(len(units)))
+    assert ledger.left == 0
+    assert money_units(ledger.spent, ledger.decimals) == ledger.spent_units
+
+
+@pytest.mark.parametrize(
+    ("prices", "decimals", "units"),
+    [
+        ([1 / 3, 1.0], 9, [333_333_333, 10**9]),
+        ([1 / 30], 10, [333_333_333]),
+        ([1e-10, 2.5e-10], 11, [10, 25]),
+        ([5e9, 3.0], 0, [5 * 10**9, 3]),
+        ([1e9, 1e-9], 3, [10**12, 1]),  # twelve digits are kept, and nothing is free
+        ([30_000_000.07, 60_000_000.09], 2, [3_000_000_007, 6_000_000_009]),
+        ([1e15, 2.0], 0, [10**15, 2]),
+    ],
+)
+def test_other_prices_are_counted_to_nine_digits(prices, decimals, units):
+    assert decimals_of(prices) == decimals
+    assert price_units(prices, decimals).tolist() == units
+
+
+def test_a_ceiling_finer_than_prices_is_a_ceiling_all_the_same():
+    ledger = Ledger(per_example=2.5, total=4.9)
+    ledger.book(np.arange(2))
+    with pytest.raises(OverBudget, match=r"3 attributes cost 3\.0, over the 2\.5 allowed for one example"):
+        ledger.book(np.arange(3))
+    ledger.book(np.arange(2))
+    with pytest.raises(OverBudget, match=r"1 attributes cost 1\.0, but 4\.0 of 4\.9 is spent already"):
+        ledger.book(np.arange(1))
+
+
+def test_cents_may_be_asked_for():
+    ledger = Ledger(per_example=0.1, costs=[0.034, 0.06, 0.001], decimals=2)
+    assert ledger.prices.tolist() == [3, 6, 1]
+    ledger.book(np.arange(3))
+    assert (ledger.spent_units, ledger.spent) == (10, 0.1)
 
 
 @pytest.mark.parametrize("costs", [[1.0, np.nan], [1.0, np.inf], [1.0, -2.0], [0.0, 1.0], [[1.0, 2.0]], 3.0], ids=str)

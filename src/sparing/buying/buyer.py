@@ -26,8 +26,7 @@ class Buyer:
     def __init__(self, shop: Shop, seed: int, total_budget: float | None = None):
         self.shop, self.seed = shop, seed
         total = np.inf if total_budget is None else checks.positive("total_budget", total_budget)
-        per_example = shop.amount(shop.budget)
-        self.ledger = Ledger(per_example, total, costs=shop.costs, decimals=shop.decimals)
+        self.ledger = Ledger(shop.per_example, total, costs=shop.costs, decimals=shop.decimals)
         self.plan = Plan(shop, designs.adaptive(np.zeros(shop.prices.size), prices=shop.prices))
 
     def follow(self, shares) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparing import checks
-from sparing.types import decimals_of, money_units
+from sparing.types import NO_LIMIT, decimals_of, money_units, price_units
 
 
 class Shop:
@@ -27,8 +27,10 @@ class Shop:
         The number of the item that each attribute belongs to.
     starts, members : arrays
         Item i is made of the attributes ``members[starts[i]:starts[i + 1]]``.
+    per_example : float
+        The budget as it was given.
     prices, budget : array of int, int
-        In units of ``10**-decimals``.
+        In units of ``10**-decimals``, as many as the prices have.
     most : int
         No example has more cells than this.
     """
@@ -37,21 +39,21 @@ class Shop:
         self.n_attributes = n_attributes
         self.costs = None if costs is None else checks.costs(costs, n_attributes)
         if self.costs is None:
-            amount = float(checks.attribute_budget(budget, n_attributes))
+            self.per_example = float(checks.attribute_budget(budget, n_attributes))
         else:
-            amount = checks.positive("budget", budget)
-        self.decimals = 0 if self.costs is None else decimals_of(self.costs, amount)
-        self.budget = int(money_units(amount, self.decimals))
+            self.per_example = checks.positive("budget", budget)
+        self.decimals = 0 if self.costs is None else decimals_of(self.costs)
+        self.budget = min(money_units(self.per_example, self.decimals), NO_LIMIT)
         self.items = _items(groups, n_attributes)
         self.members = np.argsort(self.items, kind="stable").astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.items))]).astype(np.int64)
         costs = np.ones(n_attributes) if self.costs is None else self.costs
-        self.prices = np.add.reduceat(money_units(costs, self.decimals)[self.members], self.starts[:-1])
+        self.prices = np.add.reduceat(price_units(costs, self.decimals)[self.members], self.starts[:-1])
         self.cheapest = int(self.prices.min())
         if self.cheapest > self.budget:
             raise ValueError(
-                f"budget is {amount:g} per example, but the cheapest purchase costs {self.amount(self.cheapest):g}; "
-                "nothing could ever be bought. Raise the budget."
+                f"budget is {self.per_example:g} per example, but the cheapest purchase costs "
+                f"{self.amount(self.cheapest):g}; nothing could ever be bought. Raise the budget."
             )
         self.most = self._most()
 
@@ -75,14 +77,12 @@ class Shop:
         """What this budget can never learn, in words; "" if there is nothing."""
         dear = int((self.prices > self.budget).sum())
         if dear:
-            return (
-                f"{dear} purchases cost more than the {self.amount(self.budget):g} per example and will never be made."
-            )
+            return f"{dear} purchases cost more than the {self.per_example:g} per example and will never be made."
         two_dearest = np.sort(self.prices)[-2:]
         if two_dearest.size > 1 and two_dearest.sum() > self.budget:
             return (
                 f"the two dearest purchases cost {self.amount(two_dearest.sum()):g} together, more than the "
-                f"{self.amount(self.budget):g} per example: their correlation cannot be learnt, and weights may be "
+                f"{self.per_example:g} per example: their correlation cannot be learnt, and weights may be "
                 "far off."
             )
         return ""

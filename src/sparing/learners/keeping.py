@@ -185,7 +185,7 @@ class KeepingLearner(Saved, Loop):
         """Continue from these books and this plan."""
         ledger = self.buyer.ledger
         ledger.examples, ledger.cells = int(rounds), int(cells)
-        ledger.spent_units = int(money_units(spent, ledger.decimals))
+        ledger.spent_units = money_units(spent, ledger.decimals)
         self._next_plan, self._fitted = int(next_plan), None
         while self._next_plan <= self.n_rounds:
             self._next_plan *= 2

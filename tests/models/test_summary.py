@@ -1,0 +1,97 @@
+"""Counts, means, variances and covariances of cells: by brute force, and the same in any order of arrival."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparing.cells import Cells
+from sparing.models.summary import LOOKS_FOR_A_SCALE, pair_moments, summarize
+
+D = 6
+few = settings(max_examples=40, deadline=None)
+VALUES = st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-1e6, 1e6, width=32))
+
+
+@st.composite
+def tables(draw):
+    """Some rows with holes, and two targets each."""
+    n = draw(st.integers(1, 12))
+    values = draw(st.lists(st.one_of(VALUES, st.just(np.nan)), min_size=n * D, max_size=n * D))
+    targets = draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=2 * n, max_size=2 * n))
+    return np.array(values).reshape(n, D), np.array(targets).reshape(n, 2)
+
+
+def cells_of(table, targets):
+    cells = Cells(table.shape[1], n_outputs=targets.shape[1])
+    for x, y in zip(table, targets, strict=True):
+        seen = np.flatnonzero(~np.isnan(x))
+        cells.append(seen, x[seen], y)
+    return cells
+
+
+@few
+@given(tables())
+def test_averages_are_over_what_was_seen(data):
+    table, y = data
+    cells = cells_of(table, y)
+    there = ~np.isnan(table)
+    counts = there.sum(axis=0)
+    means = np.where(there, table, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    away = np.where(there, table - means, 0.0)
+    summary, size = summarize(cells), max(1.0, np.abs(away).max())
+    np.testing.assert_array_equal(summary.counts, counts)
+    np.testing.assert_allclose(summary.means, means, atol=1e-9 * size)
+    squares = (away**2).sum(axis=0) / summary.ranges**2
+    typical = squares.sum() / max(counts.sum(), 1) or 1.0
+    expected = (squares + typical) / (counts + 1) * summary.ranges**2
+    np.testing.assert_allclose(summary.variances, expected, atol=1e-9 * size**2)
+    np.testing.assert_allclose(summary.spreads**2, summary.variances)
+    np.testing.assert_allclose(summary.target_variances, y.var(axis=0), atol=1e-12)
+    together = there.T.astype(int) @ there.astype(int)
+    moments = pair_moments(cells, summary)
+    np.testing.assert_array_equal(moments.counts, together)
+    np.testing.assert_allclose(moments.attributes, away.T @ away / np.maximum(together, 1), atol=1e-9 * size**2)
+    expected = away.T @ (y - y.mean(axis=0)) / np.maximum(counts, 1)[:, None]
+    np.testing.assert_allclose(moments.targets, expected, atol=1e-9 * size)
+
+
+def test_sums_in_order_are_the_same_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    shards = []
+    for _ in range(5):
+        shard = Cells(D)
+        for _ in range(60):
+            shard.append(rng.permutation(D)[:3], rng.standard_normal(3) * 10.0 ** rng.integers(-9, 9), rng.normal())
+        shards.append(shard)
+    forth, back = Cells.merge(shards), Cells.merge(shards[::-1])
+    assert not np.array_equal(summarize(forth).means, summarize(back).means)  # or this data would show nothing
+    forth, back = forth.in_order(), back.in_order()
+    summary = summarize(forth)
+    both = (*summary, *pair_moments(forth, summary)), (*summarize(back), *pair_moments(back, summary))
+    for left, right in zip(*both, strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_comparable_ranges_are_one_scale_and_others_are_each_their_own():
+    X = np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])
+    alike = summarize(cells_of(X, np.zeros((2, 1))))
+    np.testing.assert_array_equal(alike.ranges, 2.0)
+    assert alike.known.all()
+    apart = summarize(cells_of(X * [1.0, 100.0, 1.0], np.zeros((2, 1))))
+    np.testing.assert_array_equal(apart.ranges, [1.0, 200.0, 3.0])
+    assert not apart.known.any()  # two looks are too few for a scale of one's own
+    often = summarize(cells_of(np.tile(X * [1.0, 100.0, 1.0], (LOOKS_FOR_A_SCALE, 1)), np.zeros((10, 1))))
+    assert often.known.all()
+
+
+def test_never_seen_and_constant_attributes_have_a_variance_too():
+    X = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, 5.0]])
+    summary = summarize(cells_of(X, np.array([[4.0], [4.0]])))
+    assert summary.counts.tolist() == [2, 0, 2]
+    assert summary.means.tolist() == [2.0, 0.0, 5.0]
+    assert (summary.variances > 0).all()
+    assert summary.target_variances.tolist() == [0.0]
+    assert summary.target_spreads.tolist() == [1.0]
+    nothing = summarize(cells_of(np.full((2, 3), np.nan), np.zeros((2, 1))))
+    assert nothing.variances.tolist() == pytest.approx([1.0] * 3)
