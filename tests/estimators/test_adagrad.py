@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparing import OnlineClassifier, OnlineRegressor
 from sparing.optim import comp_adagrad
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
 

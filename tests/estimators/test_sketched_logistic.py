@@ -11,8 +11,8 @@ from sparing import SketchedLogistic
 from sparing.linalg.rows import Rows
 from sparing.solvers import proximal_smooth, solve_smooth
 from sparing.solvers.curved import HessianInverse
-from sparing.solvers.losses import LogisticLoss, MultinomialLoss
 from sparing.solvers.newton import QUICK_STEPS
+from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 RNG = np.random.default_rng(0)
 N, D = 400, 20

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparing import checks
 from sparing.estimators.adagrad_run import Run, begin
 from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 from sparing.optim.vectors import Optimizer
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")

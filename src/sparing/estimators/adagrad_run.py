@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from sparing.optim.losses import Loss
+from sparing.optim.prediction_losses import Loss
 from sparing.optim.regret import gradient_sizes, split
 from sparing.optim.vectors import Optimizer
 from sparing.theory.regret import regret_bound

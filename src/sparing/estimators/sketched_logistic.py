@@ -11,7 +11,7 @@ from sparing import checks
 from sparing.estimators.sketched_ridge import warn_unless_converged
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
-from sparing.solvers.losses import LogisticLoss, MultinomialLoss
+from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 
 class SketchedLogistic(ClassifierMixin, BaseEstimator):

@@ -13,7 +13,8 @@ from scipy.linalg import eigvalsh
 
 from sparing import checks
 from sparing.linalg.gram import Gram, leverage_through_columns
-from sparing.linalg.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
+from sparing.linalg.rows import Rows
 
 FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and how much larger the next one may be
 OVERSAMPLING = 8.0  # rows of a sketch that scores are read from, over d log d: some per cent too high at most

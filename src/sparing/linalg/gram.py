@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from sparing.linalg.inverses import ShiftedInverse
 from sparing.linalg.products import times
-from sparing.linalg.rows import ShiftedInverse
 
 FEW = 6  # columns, up to which K times each of them in turn is faster than all at once
 

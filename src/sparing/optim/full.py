@@ -6,7 +6,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.optim import root as roots
-from sparing.optim.lasso import solve_lasso
+from sparing.optim.l1_step import solve_lasso
 from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, flat, like, pair, strengths
 

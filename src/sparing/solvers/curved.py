@@ -5,10 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.geometry.leverage import Sample, draw_by_leverage
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.inverses import RidgeInverse
+from sparing.linalg.rows import Rows
 from sparing.solvers.conjugate import Operator
 from sparing.solvers.least_squares import OVERSAMPLING, SMALL
-from sparing.solvers.losses import SmoothLoss
+from sparing.solvers.smooth_losses import SmoothLoss
 
 PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
 PLAIN_STEPS_SMALL = 20  # where it costs no more than so many products with A: dense rows of few columns

@@ -16,8 +16,9 @@ from scipy.linalg import solve_triangular
 from sparing import checks
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.linalg.gram import Gram, whitened
+from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.products import times
-from sparing.linalg.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.linalg.rows import Rows
 from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.conjugate import columnwise, conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares, Preconditioner

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from sparing.geometry.leverage import draw, draw_by_leverage
+from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.products import times
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.rows import Rows
 from sparing.sketches import srht
 from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_gradients
 from sparing.types import Solution

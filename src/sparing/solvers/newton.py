@@ -16,8 +16,8 @@ from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.ball import within_ball
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
-from sparing.solvers.losses import SmoothLoss
 from sparing.solvers.ridge import METHODS
+from sparing.solvers.smooth_losses import SmoothLoss
 from sparing.types import Solution
 
 QUICK_STEPS = 20  # of L-BFGS before the first Newton step
@@ -46,7 +46,7 @@ def solve_smooth(
     ----------
     A : array, CSR matrix or Rows of shape (n, d)
     loss : SmoothLoss
-        For one :class:`~sparing.solvers.losses.LogisticLoss`.
+        For one :class:`~sparing.solvers.smooth_losses.LogisticLoss`.
     ridge : float
         :math:`\lambda > 0`.
     n_outputs : int
@@ -75,7 +75,7 @@ def solve_smooth(
 
     Examples
     --------
-    >>> from sparing.solvers.losses import LogisticLoss
+    >>> from sparing.solvers.smooth_losses import LogisticLoss
     >>> loss = LogisticLoss(np.array([1.0, 1.0, -1.0]), np.ones(3))
     >>> solution = solve_smooth([[1.0], [2.0], [-1.0]], loss, ridge=1.0)
     >>> solution.converged, solution.coef.round(3).ravel()

@@ -10,8 +10,8 @@ from sparing.geometry.effective_dimension import best_ridge
 from sparing.linalg.rows import Rows
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares
-from sparing.solvers.losses import SmoothLoss
 from sparing.solvers.newton import Newton
+from sparing.solvers.smooth_losses import SmoothLoss
 from sparing.types import Solution
 
 INNER = 0.01  # of the energy that a proximal step starts from it may leave
@@ -102,7 +102,7 @@ def proximal_smooth(
 
     Examples
     --------
-    >>> from sparing.solvers.losses import LogisticLoss
+    >>> from sparing.solvers.smooth_losses import LogisticLoss
     >>> loss = LogisticLoss(np.array([1.0, 1.0, -1.0]), np.ones(3))
     >>> solution = proximal_smooth([[1.0], [2.0], [-1.0]], loss, ridge=1.0, larger=3.0, tol=1e-9)
     >>> solution.converged, solution.coef.round(3).ravel()

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparing import checks
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.inverses import RidgeInverse
+from sparing.linalg.rows import Rows
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS, SKETCHES, solve_ridge
 from sparing.types import Solution
