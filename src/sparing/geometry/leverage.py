@@ -93,19 +93,38 @@ def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
     return float(ratios[0]), float(ratios[-1])
 
 
-def draw_by_leverage(rows: Rows | Gram, ridge: float, rng, *, oversampling: float = 1.0, most: int | None = None):
+def draw_by_leverage(
+    rows: Rows | Gram,
+    ridge: float,
+    rng,
+    *,
+    oversampling: float = 1.0,
+    most: int | None = None,
+    largest: int | None = None,
+) -> Sample:
     r"""A sample whose size follows the effective dimension: ``oversampling`` times :math:`d_\lambda \log d_\lambda`.
 
     Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)`. A small sample drawn by u sharpens u, which
     allows a larger sample that is worth its size, until the next one would hold all that u asks for, or as
-    many rows as are allowed. The sample's ``wanted`` says how many it asked for.
+    many rows as are allowed. The sample's ``wanted`` says how many it asked for. Few rows are taken as they are.
+
+    Parameters
+    ----------
+    most : int, optional
+        Rows of the sample at most.
+    largest : int, optional
+        Rows of the largest sample that only serves to sharpen u.
     """
     scores = np.minimum(1.0, rows.squared_norms() / ridge)
-    size, most = FIRST_SIZE, min(rows.shape[0], most or rows.shape[0])
+    n_rows = rows.shape[0]
+    size, most = FIRST_SIZE, min(n_rows, most or n_rows)
+    if n_rows <= min(size, most):
+        return Sample(np.arange(n_rows), np.ones(n_rows), scores, float(n_rows))
     wanted = float(most)
-    while size < most:
+    while size < most and size <= (largest or most):
         scores = np.minimum(scores, approximate_scores(rows, draw(scores, size, rng), ridge, rng))
-        wanted = oversampling * scores.sum() * max(1.0, log(max(scores.sum(), 1.0)))
+        dimension = min(float(scores.sum()), *rows.shape)
+        wanted = oversampling * dimension * max(1.0, log(max(dimension, 1.0)))
         size *= GROWTH
         if wanted <= size:
             break

@@ -41,7 +41,7 @@ class Gram:
         return V if self.scale is None else V * self.scale[:, None]
 
     def _product(self, V: np.ndarray) -> np.ndarray:
-        if V.shape[1] > FEW:
+        if V.shape[1] > FEW or V.dtype != self.K.dtype:
             return times(self.K, V)
         (symv,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
         return np.column_stack([symv(1.0, self.K.T, column) for column in V.T])

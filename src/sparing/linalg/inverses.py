@@ -1,7 +1,7 @@
 """Inverses of Gram matrices with a ridge: by a Cholesky factor, and through the smaller side of a matrix."""
 
 import numpy as np
-from scipy.linalg import cho_solve, eigh
+from scipy.linalg import cho_solve, eigh, qr, solve_triangular
 from scipy.linalg.lapack import get_lapack_funcs
 
 from sparing.linalg.products import times
@@ -33,22 +33,24 @@ class ShiftedInverse:
                 rounding = 10 * max(rounding, float(precision.eps * np.abs(M).max()), float(precision.tiny))
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
-        return cho_solve((self.triangle, True), V, check_finite=False)
+        return cho_solve((self.triangle, True), V.astype(self.triangle.dtype, copy=False), check_finite=False)
 
     def condition(self, M: np.ndarray) -> float:
         """The condition number of the matrix that was asked for, or more."""
         return 1.0 + float(np.sqrt(np.einsum("ij,ij->i", M, M).sum(dtype=float))) / self.asked
 
-    def rounding(self, M: np.ndarray, energies: np.ndarray) -> np.ndarray:
-        r"""How far solutions of these energies may be off by rounding alone: the energies of their errors, at most.
+    def rounding(self, M: np.ndarray, energies: np.ndarray, n_terms: int = 0) -> np.ndarray:
+        r"""Bounds of the energies of rounding errors in solutions of these energies.
 
         The factor is that of a matrix whose relative distance is at most n times the rounding unit u (Higham 2002,
-        section 10.1): for a condition number :math:`\kappa` errors are :math:`n u \kappa` of the solution, in the norm
-        of the system. Of a ridge that was raised nothing is known.
+        section 10.1), and sums of ``n_terms`` products in M add the root of so many: for a condition number
+        :math:`\kappa` errors are :math:`n u \kappa` of the solution, in the norm of the system. Of a ridge that was
+        raised nothing is known.
         """
         if self.ridge != self.asked:
             return np.full(energies.shape, np.inf)
-        return (len(M) * float(np.finfo(M.dtype).eps) * self.condition(M)) ** 2 * np.abs(energies.astype(float))
+        unit = (len(M) + np.sqrt(n_terms)) * float(np.finfo(M.dtype).eps)
+        return (unit * self.condition(M)) ** 2 * np.abs(energies.astype(float))
 
     def diagonal(self) -> np.ndarray:
         """The diagonal of the inverse: column sums of squares of L^-1."""
@@ -103,6 +105,11 @@ class RidgeInverse:
         self.products = rows.products() if products is None else products
         self.within = ShiftedInverse(self.products, ridge)
 
+    @property
+    def ridge(self) -> float:
+        """The ridge in use."""
+        return self.within.ridge
+
     def at(self, ridge: float) -> "RidgeInverse":
         """The same rows with another ridge, from the same products."""
         return RidgeInverse(self.rows, ridge, self.products)
@@ -111,3 +118,41 @@ class RidgeInverse:
         if self.rows.shape[0] >= self.rows.shape[1]:
             return self.within(V)
         return (V - self.rows.transposed(self.within(self.rows @ V))) / self.within.ridge
+
+
+class OrthogonalInverse:
+    r""":math:`(A^T A + \lambda I)^{-1} = R^{-1} R^{-T}` from a QR factorisation of A on top of :math:`\sqrt\lambda I`.
+
+    The condition number of R is the root of that of :math:`A^T A + \lambda I`. Rows are sorted by their size and
+    columns pivoted, so that rows and columns of very different scales do no harm (Higham 2002, section 19.4).
+    """
+
+    def __init__(self, A: np.ndarray, ridge: float):
+        self.A, self.rows, self.ridge = A, Rows(A), ridge
+        stacked = np.concatenate([A, np.sqrt(ridge) * np.eye(A.shape[1])])
+        self.order = np.argsort(-np.abs(stacked).max(axis=1), kind="stable")
+        self.Q, self.R, self.pivots = qr(stacked[self.order], mode="economic", pivoting=True, check_finite=False)
+
+    def __call__(self, V: np.ndarray) -> np.ndarray:
+        return self._columns(self._triangle(self._triangle(V[self.pivots], trans="T")))
+
+    def least_squares(self, y: np.ndarray) -> np.ndarray:
+        r"""The minimiser of :math:`\|A w - y\|^2 + \lambda \|w\|^2`."""
+        stacked = np.concatenate([y, np.zeros((self.A.shape[1], y.shape[1]))])
+        return self._columns(self._triangle(self.Q.T @ stacked[self.order]))
+
+    def least_norm(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r"""The minimiser of :math:`\|A^T w - y\|^2 + \lambda \|w\|^2`, and v with w = A v."""
+        stacked = np.empty((len(self.order), y.shape[1]))
+        stacked[self.order] = self.Q @ self._triangle(y[self.pivots], trans="T")
+        n = len(self.A)
+        return stacked[:n], stacked[n:] / np.sqrt(self.ridge)
+
+    def _triangle(self, V: np.ndarray, trans: str = "N") -> np.ndarray:
+        return solve_triangular(self.R, V, trans=trans, check_finite=False)
+
+    def _columns(self, V: np.ndarray) -> np.ndarray:
+        """In the order of the columns of A."""
+        ordered = np.empty_like(V)
+        ordered[self.pivots] = V
+        return ordered

@@ -10,6 +10,7 @@ from sparing.linalg.products import squares, times
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
 _DIGITS_LOST = 1e-3  # the least part that a difference may be of what it was taken from
+_SIGNS = 8  # random vectors that estimate the norms of rows and columns of a LinearOperator
 _CACHED_VALUES = 2**19  # as many as stay in a processor's cache between two uses
 
 
@@ -86,6 +87,33 @@ class Rows:
             if self.is_sparse or np.all(centred >= _DIGITS_LOST * norms):
                 return np.maximum(centred, 0.0) * (1.0 if self.scale is None else self.scale**2)
         return np.concatenate([row_norms(block, squared=True) for block in self._blocks()])
+
+    def parts(self) -> Iterator[tuple[slice, "Rows"]]:
+        """All rows in blocks that are not copied, each with its place; sparse rows and operators in one block."""
+        step = max(1, _BLOCK_VALUES // self.shape[1]) if isinstance(self.X, np.ndarray) else self.shape[0]
+        if step >= self.shape[0]:
+            yield slice(None), self
+            return
+        for start in range(0, self.shape[0], step):
+            part = slice(start, start + step)
+            yield part, Rows(self.X[part], scale=None if self.scale is None else self.scale[part], shift=self.shift)
+
+    def magnitudes(self) -> "Rows":
+        r"""Rows :math:`|s_i| (|x_i| + |\mu|)`: rounding errors of a product with A are relative to one with these."""
+        X = _Norms(self.X) if isinstance(self.X, LinearOperator) else abs(self.X)
+        scale, shift = (None if part is None else np.abs(part) for part in (self.scale, self.shift))
+        return Rows(X, scale=scale, shift=None if shift is None else -shift)
+
+    def norm(self) -> float:
+        """The Frobenius norm; of rows with a shift, that of X and the shift side by side, which is larger."""
+        if isinstance(self.X, LinearOperator):
+            return float(np.linalg.norm(_Norms(self.X).rows))
+        from sklearn.utils.extmath import row_norms
+
+        squared = row_norms(self.X, squared=True).astype(np.float64)
+        if self.shift is not None:
+            squared += float(self.shift @ self.shift)
+        return float(np.sqrt(np.sum(squared if self.scale is None else squared * self.scale**2)))
 
     def take(self, indices: np.ndarray, factors: np.ndarray | None = None) -> "Rows":
         """Some of the rows, each times its factor; sparse rows stay sparse."""
@@ -164,3 +192,20 @@ def matrix(X):
     from sklearn.utils import check_array
 
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+
+
+class _Norms(LinearOperator):
+    """Products with the absolute values of a ``LinearOperator``, bounded by norms that random signs estimate."""
+
+    def __init__(self, X: LinearOperator):
+        rng = np.random.default_rng(0)
+        along, across = (rng.choice((-1.0, 1.0), (size, _SIGNS)) for size in X.shape)
+        self.rows = np.sqrt(np.mean(np.square(X @ across), axis=1))
+        self.columns = np.sqrt(np.mean(np.square(X.T @ along), axis=1))
+        super().__init__(np.float64, X.shape)
+
+    def _matmat(self, V):
+        return self.rows[:, None] * np.linalg.norm(V, axis=0)
+
+    def _rmatmat(self, R):
+        return self.columns[:, None] * np.linalg.norm(R, axis=0)

@@ -49,12 +49,12 @@ def conjugate_gradients(
     for iteration in range(max_iter):
         moving &= ~enough(energy, point) & (energy > 0)
         if not moving.any():
-            return Descent(point, image, iteration, energy)
+            return Descent(point, image, iteration, _known(energy, residual))
         columns = slice(None) if moving.all() else moving  # a view where it can be one
         along, left = direction[:, columns], energy[columns].copy()
         product = apply(along)
         curvature = columnwise(along, product)
-        step = np.divide(left, curvature, out=np.zeros_like(left), where=curvature > 0)
+        step = np.divide(left, curvature, out=np.zeros_like(left), where=np.isfinite(curvature) & (curvature > 0))
         point[:, columns] += step * along
         image[:, columns] += step * product
         residual[:, columns] -= step * product
@@ -62,7 +62,12 @@ def conjugate_gradients(
         energy[columns] = columnwise(residual[:, columns], preconditioned)
         direction[:, columns] = preconditioned + energy[columns] / left * along
         moving[columns] = curvature > 0  # where rounding errors have the last word
-    return Descent(point, image, max_iter, energy)
+    return Descent(point, image, max_iter, _known(energy, residual))
+
+
+def _known(energy: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Energies as they are, infinite where rounding errors have made them negative: nothing is known of those."""
+    return np.where((energy > 0) | ((energy == 0) & ~residual.any(axis=0)), energy, np.inf)
 
 
 def columnwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:

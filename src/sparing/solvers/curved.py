@@ -7,6 +7,7 @@ import numpy as np
 from sparing.geometry.leverage import Sample, draw_by_leverage
 from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.rows import Rows
+from sparing.solvers.certificates import energy_root
 from sparing.solvers.conjugate import Operator
 from sparing.solvers.least_squares import OVERSAMPLING, SMALL
 from sparing.solvers.smooth_losses import SmoothLoss
@@ -51,7 +52,19 @@ class HessianInverse:
         if self.made is None or (fallen := _fallen(self.made.curvature, curvature)) > WORN_RATIO:
             self.made, fallen = _Made(RidgeInverse(self._sketch(Z), self.ridge), curvature), 1.0
         within = self.made.inverse
-        return lambda V: np.concatenate([fallen * within(V[:-1]), V[-1:] / total])
+        slack = fallen * within.ridge / self.ridge  # a ridge below rounding errors was raised to them
+        return lambda V: np.concatenate([slack * within(V[:-1]), V[-1:] / total])
+
+    def residual_norm(self, Z: np.ndarray, left: np.ndarray) -> float:
+        """The root of an upper bound of the energy of a residual, whatever rounding errors did to the inverse."""
+        curvature = self.loss.curvature(Z)
+        total = max(float(curvature.sum()), np.finfo(float).tiny)
+        weights = float(np.linalg.norm(left[:-1])) / np.sqrt(self.ridge)
+        if self.made is not None:
+            slack = _fallen(self.made.curvature, curvature) * self.made.inverse.ridge / self.ridge
+            columns = energy_root(self.made.inverse, left[:-1], self.ridge)
+            weights = min(weights, float(np.sqrt(slack) * np.linalg.norm(columns)))
+        return weights + float(np.linalg.norm(left[-1])) / np.sqrt(total)
 
     def served(self, steps: int) -> None:
         """Take note of the steps that conjugate gradients made with it."""

@@ -20,8 +20,9 @@ from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
 from sparing.linalg.threads import one_blas_thread
-from sparing.solvers.conjugate import columnwise, conjugate_gradients
-from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.certificates import TERMS, certify_kernel
+from sparing.solvers.conjugate import Descent, columnwise, conjugate_gradients
+from sparing.solvers.least_squares import MARGIN, REFINEMENTS, LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS
 from sparing.types import Solution
 
@@ -124,28 +125,65 @@ def _descend(
     gram: Gram, targets: np.ndarray, ridge: float, made: Preconditioner, probes: np.ndarray, tol: float, max_iter: int
 ) -> Solution:
     """Conjugate gradients from what there is, for the targets and for probes of the effective dimension."""
-    wanted, dimension, made_one = slice(targets.shape[1]), made.effective_dimension, made.first is not None
+    wanted, dimension = slice(targets.shape[1]), made.effective_dimension
 
     def allowed(W: np.ndarray) -> np.ndarray:
         return np.maximum(tol * np.abs(columnwise(W[:, wanted], targets)), np.finfo(float).tiny)
 
-    if made.first is not None and np.all(made.rounding <= (scale := allowed(made.first))):
-        return Solution(made.first, 1, float(np.max(tol * made.rounding / scale)), True, 0, dimension)
-    near = np.full(probes.shape[1], DEVIATION * (dimension or 0.0) / ridge)
-    descent = conjugate_gradients(
+    if made.first is not None:
+        W, steps, energy, scale = made.first, 1, made.rounding, allowed(made.first)
+        settled = bool(np.all(energy <= scale))
+    else:
+        near = np.full(probes.shape[1], DEVIATION * (dimension or 0.0) / ridge)
+        descent = _conjugate(
+            gram, np.hstack([targets, probes]), ridge, made, lambda W: np.append(allowed(W), near), max_iter
+        )
+        if probes.size:
+            missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
+            dimension = (dimension or 0.0) + ridge * float(np.sum(probes * missing)) / probes.shape[1]
+        W, steps, energy = descent.point[:, wanted], descent.iterations, descent.energy[wanted]
+        scale = allowed(W)
+        settled = not np.all(energy <= scale) or _is_accurate(gram, ridge, W, energy, scale, steps)
+    excess = float(np.max(tol * energy / scale))
+    if not settled:
+        W, steps, excess = _confirmed(gram, targets, ridge, made, W, steps, tol, max_iter)
+    return Solution(W, steps, excess, excess <= tol, made.size, dimension)
+
+
+def _conjugate(gram: Gram, right, ridge: float, made: Preconditioner, allowed, max_iter: int) -> Descent:
+    return conjugate_gradients(
         lambda V: gram @ V + ridge * V,
-        np.hstack([targets, probes]),
+        right,
         made.inverse,
-        enough=lambda energy, W: energy <= np.append(allowed(W), near),
-        max_iter=max_iter - made_one,
-        start=made.first,
+        enough=lambda energy, W: made.slack * energy <= allowed(W),
+        max_iter=max_iter,
     )
-    if probes.size:
-        missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
-        dimension = (dimension or 0.0) + ridge * float(np.sum(probes * missing)) / probes.shape[1]
-    energy, scale = descent.energy[wanted], allowed(descent.point)
-    residual, converged = float(np.max(tol * energy / scale)), bool(np.all(energy <= scale))
-    return Solution(descent.point[:, wanted], descent.iterations + made_one, residual, converged, made.size, dimension)
+
+
+def _is_accurate(gram: Gram, ridge: float, W, energy, scale, steps: int) -> bool:
+    """Whether rounding errors are too small to matter: a rough bound, from the trace of K alone."""
+    unit = (TERMS + steps) * float(np.finfo(float).eps)
+    trace = float(gram.squared_norms().sum())
+    noise = unit * (trace + ridge) * np.linalg.norm(W, axis=0) / np.sqrt(ridge)
+    return bool(unit * trace <= 0.01 * ridge and np.all((np.sqrt(energy) + noise) ** 2 <= scale))
+
+
+def _confirmed(gram: Gram, targets, ridge: float, made: Preconditioner, W, steps: int, tol: float, most: int):
+    """The solution, corrected by its true residual as long as that helps; its steps and its certified excess."""
+    inverse = made.inverse if isinstance(made.inverse, RidgeInverse | ShiftedInverse) else None
+    best, excess = W, np.inf
+    with np.errstate(all="ignore"):  # infinities have no certificate
+        for _ in range(REFINEMENTS + 1):
+            found = certify_kernel(gram, targets, ridge, W, inverse, made.slack)
+            if not found.excess < 0.5 * excess:
+                break
+            best, excess = W, found.excess
+            if excess <= tol or steps >= most:
+                break
+            goal = MARGIN * tol * np.maximum(found.least, np.finfo(float).tiny)
+            more = _conjugate(gram, found.residual, ridge, made, lambda _, goal=goal: goal, most - steps)
+            W, steps = W + more.point, steps + more.iterations
+    return best, steps, excess
 
 
 def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, random_state) -> tuple[Solution, np.ndarray]:
@@ -202,7 +240,8 @@ def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
         inverse = ShiftedInverse(products, ridge)
         first, dimension = inverse(targets), inverse.effective_dimension
     rounding = inverse.rounding(products, columnwise(targets, first))
-    return Preconditioner(inverse, effective_dimension=dimension, first=first, rounding=rounding)
+    slack = inverse.ridge / ridge
+    return Preconditioner(inverse, effective_dimension=dimension, slack=slack, first=first, rounding=rounding)
 
 
 def _refuse_asymmetric(one_way: np.ndarray, other_way: np.ndarray) -> None:

@@ -5,6 +5,7 @@ of the loss, :math:`O(\beta/\alpha)`, whatever the spectrum of A (Agarwal & Gone
 carry the curvature of the loss at the current point, so that even that ratio drops out.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from sparing import checks
 from sparing.linalg.rows import Rows
 from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.ball import within_ball
+from sparing.solvers.certificates import TERMS
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
+from sparing.solvers.least_squares import REFINEMENTS
 from sparing.solvers.ridge import METHODS
 from sparing.solvers.smooth_losses import SmoothLoss
 from sparing.types import Solution
@@ -23,6 +26,9 @@ from sparing.types import Solution
 QUICK_STEPS = 20  # of L-BFGS before the first Newton step
 MOST_STEPS = 1000  # of them for one Newton step
 ONE_THREAD = 1 << 21  # values of a dense matrix, up to which products by several threads are no faster
+MOST_CHANGE = 0.5  # of a score by a Newton step, up to which the objective is near its quadratic
+UNITS = 8.0  # rounding units of a product, in rough bounds by norms
+QUIET = 0.9  # of the tolerance, up to which those bounds need not be refined
 FORCING = 0.3  # of the root of the gradient's energy that one Newton step may leave at most
 
 
@@ -109,7 +115,13 @@ class Newton:
         self.rows, self.loss, self.ridge, self.fit_intercept, self.rng = rows, loss, ridge, fit_intercept, rng
         self.pull, self.total_ridge = pull, ridge + pull
         self.centre: np.ndarray = np.zeros(1)
+        self.tol = 0.0
         self.inverse = HessianInverse(rows, loss, self.total_ridge, method, rng)
+
+    @cached_property
+    def norm(self) -> float:
+        """The Frobenius norm of the rows and a column of ones."""
+        return float(np.hypot(self.rows.norm(), np.sqrt(self.rows.shape[0]) if self.fit_intercept else 0.0))
 
     def run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
         """Newton steps with backtracking until what is left, twice the excess, is within the tolerance."""
@@ -117,28 +129,75 @@ class Newton:
             return self._run(W, tol, max_iter)
 
     def _run(self, W: np.ndarray, tol: float, max_iter: int) -> Solution:
-        W, n_steps = W.astype(np.float64), 0
+        W, n_steps, self.tol = W.astype(np.float64), 0, tol
         if self.inverse.adaptive:
             W, Z, gradient, n_steps = self._quick_steps(W, tol, max_iter // 2)
         else:
             Z = self._scores(W)
             gradient = self._gradient(W, Z)
         value = self._value(W, Z)
-        residual, first = np.inf, 0.0
+        excess, first, refused = np.inf, 0.0, 0
         while n_steps < max_iter:
             n_steps += 1
-            step, decrement, left = self._direction(Z, gradient, tol * value, first)
+            step, decrement, left, taken = self._direction(Z, gradient, tol * value, first)
             first = first or decrement
-            residual = 0.5 * (decrement + left) / max(value, np.finfo(float).tiny)
-            if residual <= tol:
-                break
+            excess = 0.5 * (decrement + left) / max(value, np.finfo(float).tiny)
+            claimed = excess <= tol
+            if claimed and taken == 0 and not self._is_near(Z, left):  # a step of zero says nothing of the scores
+                step, decrement, left, taken = self._direction(Z, gradient, FORCING**2 * left, 0.0)
             change = self._scores(step)
+            if claimed:
+                excess = self._certified(W, Z, value, gradient, step, change, left, taken)
+                refused += excess > tol
             W, Z, value, moved = self._search(W, Z, value, step, change, decrement)
-            if not moved:
+            if (claimed and excess <= tol) or not moved or refused > REFINEMENTS:
                 break
             gradient = self._gradient(W, Z)
         size = 0 if self.inverse.sample is None else len(self.inverse.sample.indices)
-        return Solution(W, n_steps, residual, residual <= tol, size, self.inverse.effective_dimension)
+        return Solution(W, n_steps, excess, excess <= tol, size, self.inverse.effective_dimension)
+
+    def _certified(self, W, Z, value: float, gradient, step, change, left: float, taken: int) -> float:
+        """A bound of the relative excess at W, which adds to the energies what rounding errors may have done to them.
+
+        The excess is that of the quadratic at W up to a factor of two if no score changes by more than one half, or
+        only scores change by more whose loss stays as the quadratic says.
+        """
+        curved = self.loss.curve(Z)(change)
+        if taken and not np.max(np.abs(change), initial=0.0) <= MOST_CHANGE:
+            model = np.sum(change * (self.loss.slopes(Z) + 0.5 * curved))
+            if not abs(self.loss.value(Z + change) - self.loss.value(Z) - model) <= 0.1 * self.tol * value:
+                return np.inf
+        inside = np.sqrt(max(float(np.sum(change * curved)), 0.0) + self.total_ridge * np.sum(step[:-1] ** 2))
+        root, norm, unit = np.sqrt(self.total_ridge), self.norm, UNITS * float(np.finfo(float).eps)
+        slopes = np.linalg.norm(self.loss.slopes(Z))
+        drift = taken * norm**2 * np.linalg.norm(step) + norm * slopes + self.total_ridge * np.linalg.norm(W)
+        total = inside + np.sqrt(left) + unit * (norm * np.linalg.norm(W) + drift / root)
+        if unit * norm**2 <= 0.01 * self.total_ridge and 0.5 * total**2 <= QUIET * self.tol * value:
+            return float(0.5 * (inside + np.sqrt(left)) ** 2 / value)
+        return self._certified_carefully(W, Z, value, gradient, step, curved, inside)
+
+    def _is_near(self, Z, energy: float) -> bool:
+        r"""Whether no score can change by much on the way to the minimum: :math:`|a_i v| \le \rho \|v\|_H`,
+        where :math:`\rho^2` is at most :math:`\|a_i\|^2/\lambda` and one over the curvature of the example."""
+        with np.errstate(divide="ignore"):
+            most = np.minimum(self.rows.squared_norms() / self.total_ridge, 1.0 / self.loss.curvature(Z))
+        return bool(energy * np.max(most) <= MOST_CHANGE**2)
+
+    def _certified_carefully(self, W, Z, value: float, gradient, step, curved, inside: float) -> float:
+        """The same with the true residual of the step, and bounds of rounding errors entry by entry."""
+        ridge, magnitudes = self.total_ridge, self.rows.magnitudes()
+        units = np.finfo(float).eps * (TERMS + np.sqrt(np.array(self.rows.shape)))
+        z_error = units[1] * (magnitudes @ np.abs(W[:-1]) + np.abs(W[-1]))
+        if not np.max(z_error, initial=0.0) <= MOST_CHANGE:
+            return np.inf
+        left = gradient + self._transposed(curved) + self._weights_only(ridge * step)
+        slopes = np.abs(self.loss.slopes(Z))
+        g_error = units[0] * magnitudes.transposed(slopes + np.abs(curved)) + TERMS * units[0] * ridge * np.abs(W[:-1])
+        missed = np.linalg.norm(np.sqrt(self.loss.curvature(Z))[:, None] * z_error)
+        missed += np.linalg.norm(g_error) / np.sqrt(ridge)
+        energy = inside + missed + self.inverse.residual_norm(Z, left)
+        least = value - float(np.sum(slopes * z_error)) - 0.5 * energy**2
+        return float(0.5 * energy**2 / least) if least > 0 else np.inf
 
     def _quick_steps(self, W, tol: float, max_iter: int):
         """Where L-BFGS comes to, at two products with A a step, until the objective hardly falls.
@@ -166,7 +225,7 @@ class Newton:
         Z = np.zeros((self.rows.shape[0], n_outputs)) + intercepts
         return float(np.linalg.norm(self._transposed(self.loss.slopes(Z))[:-1]))
 
-    def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float, float]:
+    def _direction(self, Z, gradient, goal: float, first: float) -> tuple[np.ndarray, float, float, int]:
         """The Newton step, its decrement, and the energy that it leaves: coarse as long as the gradient is large.
 
         A coarse step may leave weak directions out, and its decrement then says nothing of them; so where only the
@@ -180,7 +239,7 @@ class Newton:
 
         def descend(start, limit, fine):
             inverse = self.inverse.at(Z)
-            energy = float(np.sum(gradient * inverse(gradient)))
+            energy = max(float(np.sum(gradient * inverse(gradient))), 0.0)  # rounding errors may prevail
             forcing = min(FORCING, np.sqrt(energy / first)) if first else FORCING
             left_over = 0.1 * goal if fine else max(forcing**2 * energy, 0.1 * goal)
             descent = conjugate_gradients(
@@ -203,11 +262,12 @@ class Newton:
             return descent
 
         descent = solve(None, False)
-        decrement, left = _decrement(gradient, descent.point), float(descent.energy[0])
+        decrement, left, taken = _decrement(gradient, descent.point), float(descent.energy[0]), descent.iterations
         if decrement <= 2.0 * goal < decrement + left:
             descent = solve(descent.point, True)
             decrement, left = _decrement(gradient, descent.point), float(descent.energy[0])
-        return descent.point.reshape(shape), decrement, left
+            taken += descent.iterations
+        return descent.point.reshape(shape), decrement, left, taken
 
     def _search(self, W, Z, value, step, change, decrement):
         """Halve the step until the objective falls as it should; scores move along, so no pass over A is needed."""

@@ -53,7 +53,9 @@ def solve_ridge(
         The constraint :math:`\|w\| \le B`, for each target by itself.
     start : array of the shape of coef, optional
     tol : float
-        How far the objective may be above its minimum, relative to it.
+        How far the objective may be above its minimum, relative to it; 1.2e-7 at least for float32. A solution that
+        says ``converged`` is within ``tol``, rounding errors included; with a sketch, which stands for A up to
+        a constant, within 5 ``tol``.
     max_iter : int
         Steps at most, each of them two products with A.
     random_state : int, RandomState or None

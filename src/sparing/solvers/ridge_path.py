@@ -45,15 +45,18 @@ def solve_ridge_path(
     checks.one_of("sketch", sketch, SKETCHES)
     smallest = LeastSquares(rows, targets, min(ridges), checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    made = smallest.preconditioner(checks.one_of("method", method, METHODS), sketch, rng)
+    made = smallest.shared(checks.one_of("method", method, METHODS), sketch, rng)
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)
-        shared = problem.plain()
-        if isinstance(made.inverse, RidgeInverse):
-            inverse = made.inverse.at(ridge)
-            shared = Preconditioner(inverse, made.size, slack=inverse.within.ridge / ridge)
-        solution = problem.descend(shared, start)
+        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else None
+        if inverse is None:
+            solution = problem.descend(problem.plain(), start)
+        elif made.size:
+            sketched = Preconditioner(inverse, made.size, slack=inverse.ridge / ridge)
+            solution = problem.descend(sketched, start)
+        else:
+            solution = problem.direct(inverse) if method == "auto" else problem.descend(problem.whole(inverse), None)
         start = solution.coef
         solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
     return [solutions[ridge] for ridge in ridges]
