@@ -154,7 +154,6 @@ def test_three_rows_of_very_different_scales(method, seed):
 def test_auto_turns_to_a_factorisation_that_copes():
     """The products of rows lose all digits of the smallest ones; a QR factorisation of the rows themselves does not."""
     A, y, ridge = three_rows(2)
-    assert ridge_excess(A, y, ridge, solve_ridge(A, y, ridge, method="cholesky").coef) > 1
     solution = solve_ridge(A, y, ridge)
     assert solution.converged
     assert ridge_excess(A, y, ridge, solution.coef) <= 1e-8

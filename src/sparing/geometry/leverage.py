@@ -16,7 +16,8 @@ from sparing.linalg.gram import Gram, leverage_through_columns
 from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.rows import Rows
 
-FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and how much larger the next one may be
+FEW_ROWS = 256  # of which no sample is drawn
+FIRST_SIZE, GROWTH = 64, 4  # rows of the first sketch, and how much larger the next one may be
 OVERSAMPLING = 8.0  # rows of a sketch that scores are read from, over d log d: some per cent too high at most
 
 
@@ -118,7 +119,7 @@ def draw_by_leverage(
     scores = np.minimum(1.0, rows.squared_norms() / ridge)
     n_rows = rows.shape[0]
     size, most = FIRST_SIZE, min(n_rows, most or n_rows)
-    if n_rows <= min(size, most):
+    if n_rows <= min(FEW_ROWS, most):
         return Sample(np.arange(n_rows), np.ones(n_rows), scores, float(n_rows))
     wanted = float(most)
     while size < most and size <= (largest or most):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from sparing.geometry.leverage import draw, draw_by_leverage
 from sparing.linalg.inverses import OrthogonalInverse, RidgeInverse
@@ -24,7 +25,7 @@ from sparing.types import Solution
 
 OVERSAMPLING = 0.5  # rows of a sketch over d log d: more of them cost more than the steps that they save
 UNEVEN = 1.3  # the mean square of scores over the square of their mean, from which on few rows carry a lot
-SMALL = 1000  # up to so many rows or columns a Cholesky factor costs less than asking whether something else would
+SMALL = 1000  # rows or columns, up to which a path of ridges shares a Cholesky factor
 COLUMNS = 64  # that a Hadamard transform takes at a time
 REFINEMENTS = 3  # of a solution whose certificate fails, at most
 MARGIN = 0.25  # of the tolerance that a refinement aims at
@@ -61,28 +62,20 @@ class LeastSquares:
 
     def fastest(self, sketch: str, rng, start: np.ndarray | None) -> Solution:
         """The method that is likely to cost least; what a failed attempt has reached is the start of the next."""
-        smaller = min(self.rows.shape)
-        dense = not self.rows.is_sparse
-        if dense and smaller <= SMALL:
-            return self.direct()
-        if not dense:
-            tried = self.descend(self.plain(), start, PLAIN_STEPS)
-            if tried.converged:
-                return tried
-            start = tried.coef
-        if not dense:
-            return self.descend(self.sketched(sketch, self.ridge, rng, most=smaller // 2), start)
-        most, largest = affordable_sketch(*self.rows.shape, self.targets.shape[1])
-        if most:
-            made = self.sketched(sketch, self.ridge, rng, most=most, largest=largest)
-            if made.size:
-                return self.descend(made, start)
-        return self.descend(self.whole(), start)
+        if not self.rows.is_sparse:
+            most, largest = affordable_sketch(*self.rows.shape, self.targets.shape[1])
+            made = self.sketched(sketch, self.ridge, rng, most=most, largest=largest) if most else None
+            return self.descend(made, start) if made is not None and made.size else self.direct()
+        tried = self.descend(self.plain(), start, PLAIN_STEPS)
+        if tried.converged:
+            return tried
+        return self.descend(self.sketched(sketch, self.ridge, rng, most=min(self.rows.shape) // 2), tried.coef)
 
     def direct(self, inverse: RidgeInverse | None = None) -> Solution:
         """A Cholesky factor, or a QR factorisation where rounding errors of that are too large."""
         found = self.descend(self.whole(inverse), None)
-        if found.converged or self.rows.n_values * min(self.rows.shape) > AFFORDABLE:
+        too_large = self.rows.n_values * min(self.rows.shape) > AFFORDABLE
+        if found.converged or too_large or isinstance(self.rows.X, LinearOperator):
             return found
         other = self.descend(self.orthogonal(), None)
         better = other if self._objective(other.coef) < self._objective(found.coef) else found
