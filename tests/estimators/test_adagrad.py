@@ -116,15 +116,14 @@ def test_regret_stays_below_the_bound(kind, loss, l2, optimizer):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((400, 24)) if kind == "random" else make_rows(400, 24, seed=5)[0]
     y = np.where(X @ rng.standard_normal(24) + 0.5 * rng.standard_normal(400) > 0, 1, -1)
-    model = OnlineClassifier(
-        loss, optimizer=optimizer, k=6, l2=l2, step_size=0.5, average=True, fit_intercept=False, random_state=0
-    )
+    options = {"optimizer": optimizer, "k": 6, "l2": l2, "step_size": 0.5, "fit_intercept": False, "random_state": 0}
+    model = OnlineClassifier(loss, average=True, **options)
     suffered = 0.0
     w = np.zeros(24)
     for row, target in zip(X, y, strict=True):
         suffered += losses_of(model, row[None], np.array([target]), w)
         model.partial_fit(row[None], [target], classes=[-1, 1])
-        w = model._runs[0].weights
+        w = model.last_weights_[0]
     regret = suffered - losses_of(model, X, y, model.coef_[0])
     assert regret < model.regret_bound_
     best = optimize.minimize(lambda v: losses_of(model, X, y, v), np.zeros(24)).x

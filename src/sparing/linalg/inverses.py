@@ -1,4 +1,4 @@
-"""Inverses of Gram matrices with a ridge: by a Cholesky factor, and through the smaller side of a matrix."""
+"""Inverses of Gram matrices plus a ridge, by Cholesky and QR factorisations."""
 
 import numpy as np
 from scipy.linalg import cho_solve, eigh, qr, solve_triangular
@@ -15,8 +15,9 @@ LARGE = 300  # an effective dimension that random signs alone estimate within tw
 class ShiftedInverse:
     r""":math:`(M + \lambda I)^{-1}` for a positive semidefinite array M, by its Cholesky factor.
 
-    A ridge below the rounding errors of M is raised to them, so that there is a factor even where M is singular;
-    ``ridge`` is the one in use, ``asked`` that asked for, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
+    A ridge below the rounding errors of M is raised to their level, so that a factor exists even for a singular M.
+    ``ridge`` is the value in use, ``asked`` the requested one, ``triangle`` the factor L with
+    :math:`L L^T = M + \lambda I`.
     """
 
     def __init__(self, M: np.ndarray, ridge: float):
@@ -25,7 +26,7 @@ class ShiftedInverse:
         self.asked, failed = ridge, True
         while failed:
             self.ridge = max(ridge, rounding)
-            shifted = M.copy(order="C").T  # what LAPACK takes without a copy of its own; M is symmetric
+            shifted = M.copy(order="C").T  # LAPACK takes this layout without a copy; M is symmetric
             shifted.ravel("K")[:: len(M) + 1] += self.ridge
             (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
             self.triangle, failed = factorize(shifted, lower=1, overwrite_a=1)
@@ -36,16 +37,16 @@ class ShiftedInverse:
         return cho_solve((self.triangle, True), V.astype(self.triangle.dtype, copy=False), check_finite=False)
 
     def condition(self, M: np.ndarray) -> float:
-        """The condition number of the matrix that was asked for, or more."""
+        """An upper bound on the condition number of M plus the requested ridge."""
         return 1.0 + float(np.sqrt(np.einsum("ij,ij->i", M, M).sum(dtype=float))) / self.asked
 
     def rounding(self, M: np.ndarray, energies: np.ndarray, n_terms: int = 0) -> np.ndarray:
-        r"""Bounds of the energies of rounding errors in solutions of these energies.
+        r"""Upper bounds on the energy of rounding errors in solutions with these energies.
 
-        The factor is that of a matrix whose relative distance is at most n times the rounding unit u (Higham 2002,
-        section 10.1), and sums of ``n_terms`` products in M add the root of so many: for a condition number
-        :math:`\kappa` errors are :math:`n u \kappa` of the solution, in the norm of the system. Of a ridge that was
-        raised nothing is known.
+        The computed factor is exact for a matrix within a relative distance of n times the rounding unit u (Higham
+        2002, section 10.1), plus :math:`\sqrt{n_{terms}}\, u` for the sums in M. With condition number
+        :math:`\kappa` the relative error of a solution is :math:`n u \kappa` in the norm of the system. The bound is
+        infinite if the ridge was raised.
         """
         if self.ridge != self.asked:
             return np.full(energies.shape, np.inf)
@@ -53,18 +54,18 @@ class ShiftedInverse:
         return (unit * self.condition(M)) ** 2 * np.abs(energies.astype(float))
 
     def diagonal(self) -> np.ndarray:
-        """The diagonal of the inverse: column sums of squares of L^-1."""
+        """The diagonal of the inverse: the squared column norms of L^-1."""
         (invert,) = get_lapack_funcs(("trtri",), (self.triangle,))
         inverse, _ = invert(self.triangle, lower=1)
         return np.einsum("ij,ij->j", inverse, inverse)
 
     @property
     def effective_dimension(self) -> float:
-        r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`: exact up to 256 columns, else within some per cent.
+        r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`: exact up to 256 columns, else accurate to a few per cent.
 
-        By random signs, where the trace is so large that few say enough. Else over the span of a few random
-        combinations of columns, where most of it is, plus that of the rest by random signs (Hutch++, Meyer et al.
-        2021). Either way it takes a fraction of the factor's cost, which the exact one would double.
+        Large traces are estimated with random signs (Hutchinson). Smaller ones are computed exactly on the span of a
+        few random combinations of columns and estimated on its complement (Hutch++, Meyer et al. 2021). Either way
+        this takes a fraction of the cost of the factor, which the exact trace would double.
         """
         n = len(self.triangle)
         if n <= EXACT:
@@ -87,16 +88,16 @@ class ShiftedInverse:
 
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """A basis of nearly the same span, from the products of few columns: ten times as fast as a QR factorisation."""
+    """An orthonormal basis of nearly the same span, from the Gram matrix of the columns: ten times as fast as QR."""
     values, vectors = eigh(times(columns.T, columns), check_finite=False)
     kept = values > 1e-10 * values[-1]
     return times(columns, vectors[:, kept] / np.sqrt(values[kept]))
 
 
 class RidgeInverse:
-    r""":math:`P^{-1} = (A^T A + \lambda I)^{-1}` as an operator, in O(m d) a product for m rows of d columns.
+    r""":math:`P^{-1} = (A^T A + \lambda I)^{-1}` as an operator; one product costs O(m d) for m rows of d columns.
 
-    With fewer rows than columns it is applied through the products of rows (Woodbury):
+    With fewer rows than columns it uses the Gram matrix of the rows (Woodbury):
     :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`.
     """
 
@@ -111,7 +112,7 @@ class RidgeInverse:
         return self.within.ridge
 
     def at(self, ridge: float) -> "RidgeInverse":
-        """The same rows with another ridge, from the same products."""
+        """The inverse for another ridge, from the same Gram matrix."""
         return RidgeInverse(self.rows, ridge, self.products)
 
     def __call__(self, V: np.ndarray) -> np.ndarray:
@@ -123,8 +124,8 @@ class RidgeInverse:
 class OrthogonalInverse:
     r""":math:`(A^T A + \lambda I)^{-1} = R^{-1} R^{-T}` from a QR factorisation of A on top of :math:`\sqrt\lambda I`.
 
-    The condition number of R is the root of that of :math:`A^T A + \lambda I`. Rows are sorted by their size and
-    columns pivoted, so that rows and columns of very different scales do no harm (Higham 2002, section 19.4).
+    The condition number of R is the square root of that of :math:`A^T A + \lambda I`. Sorted rows and column pivoting
+    make the factorisation accurate for rows and columns of very different scales (Higham 2002, section 19.4).
     """
 
     def __init__(self, A: np.ndarray, ridge: float):
@@ -152,7 +153,7 @@ class OrthogonalInverse:
         return solve_triangular(self.R, V, trans=trans, check_finite=False)
 
     def _columns(self, V: np.ndarray) -> np.ndarray:
-        """In the order of the columns of A."""
+        """Undo the column pivoting."""
         ordered = np.empty_like(V)
         ordered[self.pivots] = V
         return ordered

@@ -1,4 +1,4 @@
-"""A matrix seen by its rows, which may be weighted and centred without a copy being made."""
+"""A matrix whose rows may be weighted and centred without copying it."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ from scipy.sparse.linalg import LinearOperator
 from sparing.linalg.products import squares, times
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
-_DIGITS_LOST = 1e-3  # the least part that a difference may be of what it was taken from
+_DIGITS_LOST = 1e-3  # relative size of a difference below which it has lost too many digits
 _SIGNS = 8  # random vectors that estimate the norms of rows and columns of a LinearOperator
-_CACHED_VALUES = 2**19  # as many as stay in a processor's cache between two uses
+_CACHED_VALUES = 2**19  # values that stay in a processor's cache between two uses
 
 
 class Rows:
@@ -32,7 +32,7 @@ class Rows:
 
     @classmethod
     def of(cls, A) -> "Rows":
-        """What a caller passed, once it is known to be finite; rows as they are."""
+        """The caller's matrix, checked to be finite; ``Rows`` are returned unchanged."""
         return A if isinstance(A, Rows) else cls(matrix(A))
 
     @property
@@ -41,7 +41,7 @@ class Rows:
 
     @property
     def n_values(self) -> int:
-        """How many values a pass over the rows reads."""
+        """The number of values that one pass over the rows reads."""
         return self.X.nnz if self.is_sparse else self.shape[0] * self.shape[1]
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ class Rows:
         return product
 
     def normal(self, V: np.ndarray) -> np.ndarray:
-        """A^T A V for a matrix V of columns; a large array is read once for both products, not twice."""
+        """A^T A V for a matrix V of columns; a large array is read once for both products."""
         if not isinstance(self.X, np.ndarray) or self.X.size <= _BLOCK_VALUES:
             return self.transposed(self @ V)
         step = max(1, _CACHED_VALUES // self.shape[1])
@@ -77,7 +77,7 @@ class Rows:
         return total if self.shift is None else total - np.outer(self.shift, sums)
 
     def squared_norms(self) -> np.ndarray:
-        """One ||a_i||^2 a row."""
+        """The squared norm of each row."""
         from sklearn.utils.extmath import row_norms
 
         if not isinstance(self.X, LinearOperator):
@@ -116,7 +116,7 @@ class Rows:
         return float(np.sqrt(np.sum(squared if self.scale is None else squared * self.scale**2)))
 
     def take(self, indices: np.ndarray, factors: np.ndarray | None = None) -> "Rows":
-        """Some of the rows, each times its factor; sparse rows stay sparse."""
+        """Selected rows, each multiplied by its factor; sparse rows stay sparse."""
         factors = np.ones(len(indices)) if factors is None else factors
         factors = (factors if self.scale is None else factors * self.scale[indices]).astype(self.dtype)
         if self.is_sparse:
@@ -126,7 +126,7 @@ class Rows:
         return Rows(rows)
 
     def columns(self, part: slice) -> np.ndarray:
-        """Some columns of A, one in each row of a new array."""
+        """Selected columns of A, as the rows of a new array."""
         if isinstance(self.X, LinearOperator):
             columns = (self.X @ np.eye(self.shape[1], dtype=self.dtype)[:, part]).T
         else:
@@ -137,11 +137,11 @@ class Rows:
         return columns if self.scale is None else columns * self.scale
 
     def products(self) -> np.ndarray:
-        """A A^T or A^T A, whichever is smaller: they have the same eigenvalues, but for zeros."""
+        """A A^T or A^T A, whichever is smaller: their nonzero eigenvalues are the same."""
         return self.inner() if self.shape[0] < self.shape[1] else self.outer()
 
     def inner(self) -> np.ndarray:
-        """A A^T, which holds the products of rows."""
+        """The Gram matrix A A^T of the rows."""
         if not self.is_sparse:
             blocks = list(self._blocks())
             return squares([blocks[0] if len(blocks) == 1 else np.concatenate(blocks)])
@@ -152,7 +152,7 @@ class Rows:
         return products if self.scale is None else products * self.scale[:, None] * self.scale
 
     def outer(self) -> np.ndarray:
-        """A^T A, centred block by block: means far from zero do no harm."""
+        """A^T A, centred block by block, so that large means lose no digits."""
         if not self.is_sparse:
             return squares(block.T for block in self._blocks())
         scaled = self.X if self.scale is None else self.X.multiply(self.scale[:, None]).tocsr()
@@ -164,7 +164,7 @@ class Rows:
         return products
 
     def _dense(self, indices) -> np.ndarray:
-        """Rows of X that are not sparse, centred but not scaled."""
+        """Rows of a dense X or an operator, centred but not scaled."""
         if isinstance(self.X, LinearOperator):
             chosen = np.arange(self.shape[0])[indices]
             units = np.zeros((self.shape[0], len(chosen)), dtype=self.dtype)
@@ -175,7 +175,7 @@ class Rows:
         return rows if self.shift is None else rows - self.shift
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        """All rows, some at a time; all at once where nothing needs to be done to them."""
+        """All rows in blocks; in one block if they need neither scaling nor centring."""
         if isinstance(self.X, np.ndarray) and self.X.flags.forc and self.scale is None and self.shift is None:
             yield self.X
             return

@@ -1,8 +1,8 @@
-r"""Upper bounds of the excess of ridge objectives that hold in spite of rounding errors.
+r"""Upper bounds on the excess of ridge objectives that account for rounding errors.
 
-An iterative solver knows its residual from a recurrence, and the error that belongs to it through a preconditioner.
-Rounding errors change both, on badly scaled data by so much that a point far from the minimum looks solved. Here
-residuals are computed anew, in higher precision where that is cheap, and what rounding may have done to them is added.
+An iterative solver updates its residual by a recurrence and measures the error through a preconditioner. Rounding
+errors affect both, and on badly scaled data they can make a point far from the minimum look converged. Here residuals
+are recomputed, in higher precision where that is cheap, and bounds on their rounding errors are added.
 
 Energies are squared norms in the inverse Hessian: the energy of a gradient is twice the excess of the objective.
 """
@@ -18,9 +18,9 @@ from sparing.linalg.inverses import OrthogonalInverse, RidgeInverse, ShiftedInve
 from sparing.linalg.rows import Rows
 from sparing.solvers.conjugate import columnwise
 
-EXTENDED = 2**20  # values of a matrix of float64, up to which residuals are computed in extended precision
-CORRECTIONS = 2  # of the solution by which the energy of a gradient is bounded
-TERMS = 4.0  # rounding units of a sum of few terms; one of n terms has the root of n more
+EXTENDED = 2**20  # values of a float64 matrix up to which residuals are computed in extended precision
+CORRECTIONS = 2  # refinements of the vector that bounds the energy of a gradient
+TERMS = 4.0  # rounding units in a sum of few terms; a sum of n terms has sqrt(n) more
 
 
 Inverse = RidgeInverse | OrthogonalInverse
@@ -29,7 +29,8 @@ Form = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 class Certificate(NamedTuple):
-    """By target: the energy of the error at most, twice the least objective at least, and the residual to correct."""
+    """For each target: an upper bound on the energy of the error, a lower bound on twice the least objective, and the
+    residual for a refinement."""
 
     energy: np.ndarray
     least: np.ndarray
@@ -37,7 +38,7 @@ class Certificate(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """The largest excess relative to its minimum; infinite where nothing is known."""
+        """The largest relative excess over the targets; infinite if nothing is known."""
         with np.errstate(all="ignore"):
             ratios = np.where(self.energy == 0, 0.0, self.energy / np.maximum(self.least, 0.0))
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))

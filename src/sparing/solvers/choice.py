@@ -1,41 +1,34 @@
-"""Whether a sketch is likely to cost less than a Cholesky factor, by the shape of a dense matrix.
+"""Whether a sketch is likely to cost less than a Cholesky factor of a dense matrix.
 
-Costs are counted in operations of products of matrices. What memory limits takes longer than its operations:
-``PASS`` says how many of those take as long. ``benchmarks/sketched_choice.py`` measures how well the choice does.
+Costs are counted in floating-point operations of matrix products. A pass over A is limited by memory bandwidth;
+``PASS`` is its equivalent in such operations. ``benchmarks/sketched_choice.py`` measures the quality of the choice.
 """
-
-import numpy as np
 
 from sparing.geometry.leverage import FIRST_SIZE, GROWTH
 
-STEPS = 14  # of conjugate gradients with a sketch, at the usual tolerance
-PASS = 40  # operations that take as long as a step does per value of A
-EXTRA_TARGET = 10  # the same for each target beyond the first
-DIRECTIONS = 70  # operations per value of A by which a sample sharpens leverage scores
-ESTIMATE = 0.1  # of the cost of a Cholesky factor, the most that one such sample may take
-GAIN = 0.7  # of that cost, the most that a sketch may take as estimated here
+STEPS = 14  # conjugate gradient steps with a sketch at the default tolerance
+PASS = 40  # cost of a step per value that it reads
+EXTRA_TARGET = 10  # additional cost per target beyond the first
+SCORES = 75  # cost per value of A of one round of leverage scores
+GAIN = 0.9  # a sketch must cost less than this fraction of a Cholesky factor
 
 
-def affordable_sketch(n: int, d: int, n_targets: int = 1) -> tuple[int, int]:
-    """How many rows a sketch may have to be worth its cost, and the samples before it; 0 and 0 if none is.
+def sketch_pays(n: int, d: int, n_rows: float, n_targets: int = 1) -> bool:
+    """Whether a sketch of ``n_rows`` rows of an n by d matrix is likely to be faster than a Cholesky factor.
 
-    >>> affordable_sketch(1000, 100)
-    (0, 0)
-    >>> most, largest = affordable_sketch(16_000, 3000)
-    >>> most > 3000, largest
-    (True, 1024)
+    >>> sketch_pays(16_000, 3000, n_rows=1500), sketch_pays(16_000, 3000, n_rows=12_000), sketch_pays(5000, 500, 50)
+    (True, False, False)
     """
-    factor = _products(min(n, d), max(n, d))
-    sizes = FIRST_SIZE * GROWTH ** np.arange(16)
-    samples = _products(sizes, d) + DIRECTIONS * n * d
-    tried = int(np.sum(samples <= ESTIMATE * factor))
-    rows = np.unique(np.geomspace(FIRST_SIZE, max(n, FIRST_SIZE), 64).astype(int))
-    descent = STEPS * (PASS + EXTRA_TARGET * (n_targets - 1)) * n * d
-    worth = rows[_products(rows, d) + descent + samples[:tried].sum() <= GAIN * factor]
-    return (int(worth[-1]), int(sizes[tried - 1])) if tried and worth.size else (0, 0)
+    values = n * d + (2 * n_rows * d if n_rows < d else d**2)  # read in a step: A, and the sketch or its factor
+    cost, size = STEPS * (PASS + EXTRA_TARGET * (n_targets - 1)) * values + _gram(n_rows, d), FIRST_SIZE
+    while True:
+        cost += _gram(size, d) + SCORES * n * d
+        size *= GROWTH
+        if n_rows <= size:
+            return cost <= GAIN * _gram(n, d)
 
 
-def _products(m, d: int):
-    """Operations to factor the products of m rows, or of d columns where those are fewer."""
-    smaller = np.minimum(m, d).astype(float) if np.ndim(m) else float(min(m, d))
+def _gram(m: float, d: int) -> float:
+    """Operations to form and factor the Gram matrix of an m by d matrix on its smaller side."""
+    smaller = min(m, d)
     return smaller * m * d + smaller**3 / 3

@@ -1,8 +1,8 @@
 r"""Kernel ridge regression, preconditioned by sampled columns of the kernel matrix (Agarwal & Gonen, appendix D).
 
-The weights of examples solve :math:`(K + \lambda I) \alpha = y`. With landmarks S drawn by leverage,
-:math:`\tilde K = K_{:S} K_{SS}^{-1} K_{S:}` is below K and within the ridge of it (Musco & Musco 2017), so that
-:math:`\tilde K + \lambda I` preconditions the system to a constant.
+The dual coefficients solve :math:`(K + \lambda I) \alpha = y`. With landmarks S drawn by leverage,
+:math:`\tilde K = K_{:S} K_{SS}^{-1} K_{S:}` is at most K and within the ridge of it (Musco & Musco 2017), so that
+:math:`\tilde K + \lambda I` bounds the condition number of the preconditioned system by a constant.
 """
 
 from collections.abc import Callable
@@ -26,17 +26,17 @@ from sparing.solvers.least_squares import MARGIN, REFINEMENTS, LeastSquares, Pre
 from sparing.solvers.ridge import METHODS
 from sparing.types import Solution
 
-OVERSAMPLING = 0.25  # landmarks over d log d
-SMALL = 2500  # examples, up to which a factor costs no more
-ONE_THREAD = range(300, 1200)  # examples, for which a factor by one thread is no slower, as kernels come from numpy
-FEWEST, SHARE = 1000, 15  # landmarks to precondition with are at most so many, or one in so many examples
-DEVIATION, MOST_PROBES = 0.03, 16  # of the estimate of the effective dimension, and vectors it takes at most
+OVERSAMPLING = 0.25  # number of landmarks over d log d
+SMALL = 2500  # examples up to which a Cholesky factor costs no more than a sketch
+ONE_THREAD = range(300, 1200)  # numbers of examples for which one BLAS thread factors as fast as several
+FEWEST, SHARE = 1000, 15  # a preconditioner has at most max(FEWEST, n / SHARE) landmarks
+DEVIATION, MOST_PROBES = 0.03, 16  # target accuracy of the effective dimension, and maximum number of probes
 
 Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
 
 
 class KernelGram(Gram):
-    """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes a block of it whenever it is needed."""
+    """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes blocks on demand."""
 
     def __init__(self, kernel: Kernel, n: int, *, scale: np.ndarray | None = None):
         self.kernel, self.scale, self.shape = kernel, scale, (n, n)
@@ -56,7 +56,7 @@ class KernelGram(Gram):
 
 
 class Landmarks(NamedTuple):
-    r"""Sampled examples, and factors B with :math:`B^T B = K_{:S} K_{SS}^{-1} K_{S:}`, one column an example."""
+    r"""Sampled examples, and factors B with :math:`B^T B = K_{:S} K_{SS}^{-1} K_{S:}`, one column per example."""
 
     indices: np.ndarray
     factors: np.ndarray
@@ -64,7 +64,7 @@ class Landmarks(NamedTuple):
 
 
 def draw_landmarks(gram: Gram, ridge: float, rng, *, oversampling: float, most: int | None = None) -> Landmarks:
-    """Examples by leverage; a little is added to the diagonal of K_SS where it is singular."""
+    """Sample examples by leverage; a small jitter is added to the diagonal of a singular K_SS."""
     sample = draw_by_leverage(gram, ridge, rng, oversampling=oversampling, most=most)
     columns = gram.columns(sample.indices)
     triangle = ShiftedInverse(columns[sample.indices], 0.0).triangle
@@ -81,7 +81,7 @@ def solve_kernel_ridge(
     max_iter: int = 1000,
     random_state=None,
 ) -> Solution:
-    r"""Solve :math:`(K + \lambda I) \alpha = y`: the dual of ridge regression on features whose products K holds.
+    r"""Solve :math:`(K + \lambda I) \alpha = y`, the dual of ridge regression on features with inner products K.
 
     Parameters
     ----------
@@ -91,12 +91,13 @@ def solve_kernel_ridge(
     ridge : float
         :math:`\lambda > 0`.
     method : {"auto", "sketch", "cholesky", "cg"}
-        "sketch" is conjugate gradients preconditioned by landmarks, "cg" without. "auto" takes a Cholesky factor
-        up to 2,500 examples, else the sketch.
+        "sketch" is conjugate gradients preconditioned by landmarks, "cg" is conjugate gradients alone. "auto" uses a
+        Cholesky factor up to 2,500 examples and the sketch beyond.
     tol : float
-        How far :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` may be above its minimum, relative to it.
+        Relative tolerance on the excess of :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` over its
+        minimum. A solution with ``converged`` is within it, rounding errors included.
     max_iter : int
-        Steps at most, each of them a product with K.
+        Maximum number of steps, each a product with K.
     random_state : int, RandomState or None
         For the landmarks.
 
@@ -124,7 +125,7 @@ def solve_kernel_ridge(
 def _descend(
     gram: Gram, targets: np.ndarray, ridge: float, made: Preconditioner, probes: np.ndarray, tol: float, max_iter: int
 ) -> Solution:
-    """Conjugate gradients from what there is, for the targets and for probes of the effective dimension."""
+    """Conjugate gradients for the targets and for the probes of the effective dimension."""
     wanted, dimension = slice(targets.shape[1]), made.effective_dimension
 
     def allowed(W: np.ndarray) -> np.ndarray:
@@ -161,7 +162,7 @@ def _conjugate(gram: Gram, right, ridge: float, made: Preconditioner, allowed, m
 
 
 def _is_accurate(gram: Gram, ridge: float, W, energy, scale, steps: int) -> bool:
-    """Whether rounding errors are too small to matter: a rough bound, from the trace of K alone."""
+    """Whether rounding errors are negligible, by a rough bound from the trace of K."""
     unit = (TERMS + steps) * float(np.finfo(float).eps)
     trace = float(gram.squared_norms().sum())
     noise = unit * (trace + ridge) * np.linalg.norm(W, axis=0) / np.sqrt(ridge)
@@ -169,7 +170,7 @@ def _is_accurate(gram: Gram, ridge: float, W, energy, scale, steps: int) -> bool
 
 
 def _confirmed(gram: Gram, targets, ridge: float, made: Preconditioner, W, steps: int, tol: float, most: int):
-    """The solution, corrected by its true residual as long as that helps; its steps and its certified excess."""
+    """Iterative refinement with the true residual: the solution, the number of steps and the certified excess."""
     inverse = made.inverse if isinstance(made.inverse, RidgeInverse | ShiftedInverse) else None
     best, excess = W, np.inf
     with np.errstate(all="ignore"):  # infinities have no certificate
@@ -204,13 +205,13 @@ def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, rando
 
 
 def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditioner:
-    """An inverse near that of the system."""
+    """A preconditioner for the system."""
     some = np.unique(np.random.default_rng(0).integers(gram.shape[0], size=64))
     among = gram.columns(some)[some]
     _refuse_asymmetric(among, among.T)
     if method == "cg":
         return Preconditioner(lambda V: V / ridge)
-    # Factors cost n m^2, a step n^2: beyond some landmarks, more steps are cheaper.
+    # Factors cost n m^2 and a step n^2, so with many landmarks more steps are cheaper.
     most = max(FEWEST, gram.shape[0] // SHARE)
     made = draw_landmarks(gram, ridge, rng, oversampling=OVERSAMPLING, most=most)
     inverse = RidgeInverse(Rows(made.factors), ridge)
@@ -218,11 +219,11 @@ def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditione
 
 
 def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
-    r"""Random signs z to be solved for beside the targets, for what the landmarks miss of the effective dimension.
+    r"""Random signs z, solved for along with the targets, that estimate the effective dimension outside the landmarks.
 
-    With :math:`P = \tilde K + \lambda I` that is :math:`\lambda\, \mathrm{tr}(P^{-1} - (K + \lambda I)^{-1})`, the
+    With :math:`P = \tilde K + \lambda I` that part is :math:`\lambda\, \mathrm{tr}(P^{-1} - (K + \lambda I)^{-1})`, the
     mean of :math:`\lambda z^T (P^{-1} z - (K + \lambda I)^{-1} z)`. It is at most the trace of
-    :math:`(K - \tilde K)/\lambda`, and its variance at most twice itself: that says how many z are needed.
+    :math:`(K - \tilde K)/\lambda`, and its variance at most twice its value, which determines the number of probes.
     """
     if not isinstance(made.inverse, RidgeInverse) or not made.effective_dimension:
         return np.empty((gram.shape[0], 0))
@@ -232,9 +233,11 @@ def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
 
 
 def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
-    """A Cholesky factor, raised above rounding errors where K is singular, and its solution."""
+    """The Cholesky solution; for a singular K the ridge is raised to the level of rounding errors."""
     products = gram.products()
-    probe = 1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]  # to compare all entries takes as long as the factor
+    probe = (
+        1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]
+    )  # comparing all entries would take as long as the factor
     _refuse_asymmetric(times(products, probe), times(products.T, probe))
     with one_blas_thread(len(products) in ONE_THREAD):
         inverse = ShiftedInverse(products, ridge)

@@ -24,12 +24,11 @@ def solve_ridge_path(
     max_iter: int = 1000,
     random_state=None,
 ) -> list[Solution]:
-    r"""One solution for each of several ridges, from the same sketch.
+    r"""Ridge solutions for several ridges from one sketch, in the order of ``ridges``.
 
-    Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
-    solved from the largest to the smallest, each from where the last one ended; the order of the answers is
-    that of ``ridges``. Small problems share their products of columns instead. Keywords as for :func:`solve_ridge`;
-    with a ``radius`` every ridge is solved by itself.
+    Leverage scores decrease as the ridge grows, so the rows sampled for the smallest ridge suffice for all others.
+    Ridges are solved from the largest to the smallest with warm starts. Small problems share their Gram matrix
+    instead. Keywords as for :func:`solve_ridge`; with a ``radius`` every ridge is solved separately.
 
     Examples
     --------
