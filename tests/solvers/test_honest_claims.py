@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from high_precision import kernel_excess, logistic_excess, ridge_excess
-from sparing.solvers import solve_kernel_ridge, solve_ridge, solve_ridge_path, solve_smooth
+from sparing.solvers import proximal_point, solve_kernel_ridge, solve_ridge, solve_ridge_path, solve_smooth
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.smooth_losses import LogisticLoss
 
@@ -148,6 +148,13 @@ def three_rows(seed):
 def test_three_rows_of_very_different_scales(method, seed):
     A, y, ridge = three_rows(seed)
     solution = solve_ridge(A, y, ridge, method=method, random_state=0)
+    assert not solution.converged or ridge_excess(A, y, ridge, solution.coef) <= MULTIPLE * 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_proximal_steps_are_as_honest(seed):
+    A, y, ridge = three_rows(seed)
+    solution = proximal_point(A, y, ridge, larger=100 * ridge, random_state=0, max_iter=200)
     assert not solution.converged or ridge_excess(A, y, ridge, solution.coef) <= MULTIPLE * 1e-8
 
 

@@ -7,7 +7,9 @@ import numpy as np
 
 from sparing import checks
 from sparing.geometry.effective_dimension import best_ridge
+from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.rows import Rows
+from sparing.solvers.certificates import certify
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares
 from sparing.solvers.newton import Newton
@@ -68,6 +70,9 @@ def proximal_point(
         W = W + descent.point
         residual = residual - descent.image + (larger - ridge) * descent.point
         steps += descent.iterations
+    if excess <= problem.tol:
+        inverse = made.inverse if isinstance(made.inverse, RidgeInverse) else None
+        excess = certify(rows, targets, ridge, W, inverse, made.slack).excess
     coef = W[:, 0] if np.ndim(y) == 1 else W
     return Solution(coef, steps, excess, excess <= problem.tol, made.size, made.effective_dimension)
 
