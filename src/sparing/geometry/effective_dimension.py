@@ -60,7 +60,7 @@ def effective_dimension_at_most(A, ridge, m, random_state=None, *, gram: bool = 
     --------
     >>> A = np.diag(1.0 / np.arange(1.0, 1001.0))
     >>> round(effective_dimension(A, 1e-2), 1)
-    15.2
+    15.1
     >>> effective_dimension_at_most(A, 1e-2, 16, random_state=0), effective_dimension_at_most(A, 1e-2, 2)
     (True, False)
     """
