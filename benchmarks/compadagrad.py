@@ -16,7 +16,7 @@ from scipy import optimize
 
 from sparing import OnlineClassifier
 from sparing.experiments.compadagrad import Outcome, mnist_four_nine, reuters
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 
 MNIST = {
     "diagonal": {"optimizer": "diagonal", "step_size": 1.0, "delta": 1e-6},

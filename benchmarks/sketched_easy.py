@@ -17,7 +17,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sparing import SketchedKernelRidge, SketchedLogistic, SketchedRidge
-from sparing.solvers.losses import LogisticLoss, MultinomialLoss
+from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 DENSE = (100, 5), (1_000, 10), (1_000, 50), (10_000, 100), (500, 500), (2_000, 1_000), (1_000, 2_000), (20_000, 1_000)
 SPARSE = (1_000, 100, 0.1), (5_000, 2_000, 0.02), (2_000, 10_000, 0.01), (20_000, 5_000, 0.01)

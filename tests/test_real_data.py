@@ -2,6 +2,7 @@
 
 import csv
 import os
+import sys
 from pathlib import Path
 from urllib.error import URLError
 
@@ -238,8 +239,6 @@ def test_without_folder_and_network_the_data_set_and_the_variable_are_named(no_f
 
 
 def test_covertype_columns_bear_scikit_learns_names():
-    from sklearn.datasets import _covtype
-
     from sparing.datasets.real import COVERTYPE_NAMES
 
-    assert COVERTYPE_NAMES == _covtype.FEATURE_NAMES
+    assert COVERTYPE_NAMES == sys.modules[sklearn.datasets.fetch_covtype.__module__].FEATURE_NAMES

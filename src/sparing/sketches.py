@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sparing import checks
 from sparing.kernels import hadamard as kernels
 
-AT_ONCE = 64  # numbers of a stretch that kernels take together
+AT_ONCE = 64  # numbers that the kernels process together
 
 
 def power_of_two(n: int) -> int:

@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparing import OnlineClassifier, OnlineRegressor
 from sparing.optim import comp_adagrad
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
 
@@ -116,9 +116,8 @@ def test_regret_stays_below_the_bound(kind, loss, l2, optimizer):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((400, 24)) if kind == "random" else make_rows(400, 24, seed=5)[0]
     y = np.where(X @ rng.standard_normal(24) + 0.5 * rng.standard_normal(400) > 0, 1, -1)
-    model = OnlineClassifier(
-        loss, optimizer=optimizer, k=6, l2=l2, step_size=0.5, average=True, fit_intercept=False, random_state=0
-    )
+    options = {"optimizer": optimizer, "k": 6, "l2": l2, "step_size": 0.5, "fit_intercept": False, "random_state": 0}
+    model = OnlineClassifier(loss, average=True, **options)
     suffered = 0.0
     w = np.zeros(24)
     for row, target in zip(X, y, strict=True):

@@ -1,34 +1,18 @@
 """SketchedRidge gives what scikit-learn's Ridge gives, whatever the spectrum, and says how."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
+from ill_conditioned import make
 from sparing import SketchedRidge, SketchedRidgeCV
 from sparing.geometry import effective_dimension
-from sparing.geometry.leverage import FIRST_SIZE
-from sparing.solvers import solve_ridge, solve_ridge_path
 
 N, D = 3000, 600
 SOLVERS = ("auto", "sketch", "cholesky", "cg")
-
-
-def make(n=N, d=D, power=2.0, seed=0, density=1.0):
-    """Examples whose second moments fall as i^-power, in a random basis; two targets with noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** (-power / 2)
-    if density < 1:
-        X *= rng.random((n, d)) < density
-    else:
-        X = X @ np.linalg.qr(rng.standard_normal((d, d)))[0]
-    coef = rng.standard_normal((d, 2))
-    return X, X @ coef + 0.1 * rng.standard_normal((n, 2)) + 3.0
 
 
 X, Y = make()
@@ -69,7 +53,7 @@ def test_sparse_in_several_targets_out(solver):
 
 
 @pytest.mark.parametrize("sketch", ["auto", "leverage", "uniform", "srht"])
-@pytest.mark.parametrize("shape", [(3000, 600), (700, 2500)], ids=["tall", "wide"])
+@pytest.mark.parametrize("shape", [(3000, 600), (700, 1400)], ids=["tall", "wide"])
 def test_sketches_of_both_kinds_and_shapes(sketch, shape):
     X, Y = make(*shape, power=3.0)
     model = SketchedRidge(0.1, solver="sketch", sketch=sketch, random_state=0).fit(X, Y)
@@ -79,94 +63,11 @@ def test_sketches_of_both_kinds_and_shapes(sketch, shape):
     assert model.effective_dimension_ == pytest.approx(effective_dimension(X - X.mean(axis=0), 0.1), rel=0.15)
 
 
-def test_the_condition_number_does_not_matter():
-    """At one effective dimension: 30 directions far above the ridge, all others far below it."""
-    rng = np.random.default_rng(0)
-    left, right = (np.linalg.qr(rng.standard_normal((size, 600)))[0] for size in (3000, 600))
-    iterations = []
-    for condition in (1e2, 1e4, 1e6, 1e8, 1e10):
-        spectrum = np.full(600, 1e-3)
-        spectrum[:30] = np.geomspace(10.0, condition, 30)
-        A = left * np.sqrt(spectrum) @ right.T
-        y = A @ rng.standard_normal(600) / np.sqrt(condition) + rng.standard_normal(3000)
-        solution = solve_ridge(A, y, 1.0, method="sketch", random_state=0)
-        assert solution.converged
-        assert solution.effective_dimension == pytest.approx(effective_dimension(A, 1.0), rel=0.15)
-        iterations.append(solution.iterations)
-        plain = solve_ridge(A, y, 1.0, method="cg", max_iter=3 * iterations[0])
-        assert plain.converged == (condition == 1e2)
-    assert max(iterations) <= min(iterations) + 5
-
-
-def test_rows_that_carry_a_lot_need_more_than_uniform_draws():
-    """Few rows carry what uniform draws never see; "auto" sees it, and mixes all rows."""
-    rng = np.random.default_rng(0)
-    A = 0.01 * rng.standard_normal((4000, 600))
-    A[rng.choice(4000, 80, replace=False)] += 100.0 * rng.standard_normal((80, 600))
-    y = rng.standard_normal(4000)
-    auto, srht, leverage, uniform = (
-        solve_ridge(A, y, 1.0, method="sketch", sketch=sketch, random_state=0).iterations
-        for sketch in ("auto", "srht", "leverage", "uniform")
-    )
-    assert auto == srht < 30
-    assert leverage < 30
-    assert uniform > 2 * max(leverage, srht)
-
-
-@pytest.mark.parametrize("sketch", ["leverage", "srht"])
-def test_memory_is_that_of_the_sketch(sketch):
-    """Beyond the data: the last sketch and the one before it, their products, and blocks of rows or columns."""
-    A, Y = make(20_000, D)
-    tracemalloc.start()
-    solution = solve_ridge(A, Y, 10.0, method="sketch", sketch=sketch, random_state=0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    rows = max(solution.sketch_size, FIRST_SIZE)
-    assert peak < 8 * (4 * rows * (D + rows) + 40 * (20_000 + D)) + 2**24 < A.nbytes / 2
-
-
-def test_a_sketch_at_a_larger_ridge_needs_more_steps_and_fewer_rows():
-    y = Y[:, 0] - 3.0
-    plain = solve_ridge(X, y, 0.01, method="sketch", random_state=0)
-    larger = solve_ridge(X, y, 0.01, method="sketch", sketch_ridge=1.0, random_state=0)
-    assert larger.sketch_size < plain.sketch_size / 2
-    assert plain.iterations < larger.iterations < 10 * plain.iterations
-    np.testing.assert_allclose(X @ larger.coef, X @ plain.coef, atol=1e-3)
-
-
-@pytest.mark.parametrize("times", [64, 1000])
-def test_a_sketch_at_a_larger_ridge_is_as_exact_as_it_says(times):
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((2000, 300)) / np.arange(1, 301)
-    y = A @ rng.standard_normal(300) + 0.1 * rng.standard_normal(2000)
-
-    def objective(w):
-        return np.sum((A @ w - y) ** 2) + 1e-3 * np.sum(w**2)
-
-    exact = np.linalg.solve(A.T @ A + 1e-3 * np.eye(300), A.T @ y)
-    found = solve_ridge(A, y, 1e-3, method="sketch", sketch_ridge=1e-3 * times, tol=1e-6, random_state=0)
-    assert found.converged
-    assert objective(found.coef) <= (1 + 1e-6) * objective(exact)
-
-
 def test_the_ball_is_kept_to():
-    """Against a general solver; a ball that is large enough changes nothing."""
     X, Y = make(200, 8)
-    y = Y[:, 0] - 3.0
-    free = solve_ridge(X, y, 0.1, tol=1e-12)
-    radius = 0.6 * np.linalg.norm(free.coef)
-    bound = solve_ridge(X, y, 0.1, radius=radius, tol=1e-12)
-    expected = minimize(
-        lambda w: np.sum((X @ w - y) ** 2) + 0.1 * w @ w,
-        np.zeros(8),
-        constraints={"type": "ineq", "fun": lambda w: radius**2 - w @ w},
-        tol=1e-12,
-    )
-    assert np.linalg.norm(bound.coef) == pytest.approx(radius, rel=1e-5)
-    np.testing.assert_allclose(bound.coef, expected.x, atol=1e-4)
-    np.testing.assert_allclose(solve_ridge(X, y, 0.1, radius=10 * radius, tol=1e-12).coef, free.coef)
+    radius = 0.6 * np.linalg.norm(SketchedRidge(0.1).fit(X, Y).coef_, axis=1).min()
     model = SketchedRidge(0.1, radius=radius).fit(X, Y)
-    assert (np.linalg.norm(model.coef_, axis=1) <= radius * (1 + 1e-12)).all()
+    np.testing.assert_allclose(np.linalg.norm(model.coef_, axis=1), radius, rtol=1e-5)
 
 
 def test_auto_takes_what_is_fastest():
@@ -191,46 +92,6 @@ def test_the_type_of_numbers_is_kept(dtype):
     np.testing.assert_allclose(model.predict(X.astype(dtype)), expected.predict(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("shape", [(3000, 300), (500, 800)])
-@pytest.mark.parametrize("decades", [0, 2, 6])
-@pytest.mark.parametrize("ridge", [1e-6, 1e-3, 1.0])
-def test_single_precision_claims_no_more_than_it_reached(shape, decades, ridge):
-    rng = np.random.default_rng(0)
-    A = (rng.standard_normal(shape) * np.logspace(0, -decades, shape[1]) + 3.0).astype(np.float32)
-    y = (A @ rng.standard_normal(shape[1]).astype(np.float32) + rng.standard_normal(shape[0])).astype(np.float32)
-
-    def value(w):
-        return np.sum((A @ w.astype(float) - y) ** 2) + ridge * np.sum(w.astype(float) ** 2)
-
-    solution, best = solve_ridge(A, y, ridge), solve_ridge(A.astype(float), y, ridge)
-    assert best.converged
-    assert not solution.converged or value(solution.coef) / value(best.coef) - 1 < 1e-6
-    assert solution.converged or ridge < 1.0
-
-
-@pytest.mark.parametrize(("dtype", "decades", "ridge"), [(np.float32, 8, 1e-8), (np.float64, 10, 1e-14)])
-def test_a_path_claims_no_more_than_it_reached(dtype, decades, ridge):
-    rng = np.random.default_rng(0)
-    A = (10 * rng.standard_normal((400, 60)) * np.logspace(0, -decades, 60)).astype(dtype)
-    y = (A @ (rng.standard_normal(60) * np.logspace(0, decades, 60)) + rng.standard_normal(400)).astype(dtype)
-    scale = np.abs(A.astype(float)).max(axis=0)  # well-scaled columns, each with a ridge of its own
-    left = np.vstack([A / scale, np.diag(np.sqrt(ridge) / scale)])
-    best = np.linalg.lstsq(left, np.append(y.astype(float), np.zeros(60)), rcond=None)[1][0]
-    solution = solve_ridge_path(A, y, [ridge, 100 * ridge], method="cholesky")[0]
-    w = solution.coef.astype(float)
-    value = np.sum((A @ w - y) ** 2) + ridge * w @ w
-    assert not solution.converged or value / best - 1 < 1e-6
-
-
-def test_wide_rows_end_no_worse_than_their_dual_solution():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((40, 300))
-    y, ridge = A @ rng.standard_normal(300), 1e-12
-    w = solve_ridge(A, y, ridge).coef
-    best = ridge * y @ np.linalg.solve(A @ A.T + ridge * np.eye(40), y)
-    assert (np.sum((A @ w - y) ** 2) + ridge * w @ w) / best - 1 < 1e-6
-
-
 def test_columns_far_from_zero_do_no_harm():
     moved = X + 1e4
     for form in (moved, sparse.csr_array(moved)):
@@ -247,7 +108,6 @@ def test_the_seed_decides():
 def test_not_having_converged_is_said():
     with pytest.warns(ConvergenceWarning, match="raise max_iter, tol or alpha, or pass solver='cholesky'"):
         SketchedRidge(1e-6, solver="cg", max_iter=3).fit(X, Y)
-    assert not solve_ridge(X, Y, 1e-6, method="cg", max_iter=3).converged
 
 
 @pytest.mark.parametrize(
@@ -275,29 +135,8 @@ def test_bad_data_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             SketchedRidge().fit(rows, y)
-    with pytest.raises(ValueError, match="y has 4 targets for 3 examples"):
-        solve_ridge(np.ones((3, 2)), np.ones(4), 1.0)
-    with pytest.raises(ValueError, match="below the ridge"):
-        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, sketch_ridge=0.5)
-    with pytest.raises(ValueError, match="with radius= there is no start="):
-        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, radius=1.0, sketch_ridge=2.0)
     with pytest.raises(ValueError, match="at least one non-zero"):
         SketchedRidge().fit(np.ones((3, 2)), np.ones(3), sample_weight=np.zeros(3))
-
-
-def test_rows_of_zeros_are_no_harm():
-    A = np.zeros((40, 3))
-    np.testing.assert_array_equal(solve_ridge(A, np.ones(40), 1.0).coef, 0)
-    np.testing.assert_array_equal(solve_ridge(A, np.ones(40), 1.0, method="sketch").coef, 0)
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_a_path_is_what_its_ridges_give(form):
-    ridges = [0.1, 10.0, 1.0]
-    for solution, ridge in zip(solve_ridge_path(form(X), Y, ridges, random_state=0), ridges, strict=True):
-        assert solution.converged
-        expected = solve_ridge(X, Y, ridge, method="cholesky").coef
-        np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-3)
 
 
 def test_cross_validation_is_scikit_learns():
@@ -323,37 +162,3 @@ def test_cross_validation_goes_by_the_options():
         np.testing.assert_allclose(
             SketchedRidgeCV([1e-3, 1.0], solver="cg", max_iter=1).fit(few, y).cv_scores_, free.cv_scores_, atol=1e-6
         )
-
-
-@pytest.mark.parametrize("method", ["auto", "sketch", "cholesky", "cg"])
-def test_a_path_by_each_method(method):
-    ridges = [0.1, 10.0]
-    for solution, ridge in zip(solve_ridge_path(X, Y, ridges, method=method, random_state=0), ridges, strict=True):
-        expected = solve_ridge(X, Y, ridge, method="cholesky").coef
-        np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-2)
-        assert (solution.sketch_size > 0) == (method == "sketch")
-
-
-def refined_excess(A, y, ridge, w) -> float:
-    """How far twice the objective is above its minimum, relative to that: by refinement in extended precision."""
-    A, y, w = (np.asarray(array, dtype=np.longdouble) for array in (A, y, w))
-    inverse = np.linalg.inv((A.T @ A + ridge * np.eye(A.shape[1])).astype(float))
-    best = w
-    for _ in range(30):
-        best = best + inverse @ (A.T @ (y - A @ best) - ridge * best)
-    off = w - best
-    least = np.sum((y - A @ best) ** 2) + ridge * np.sum(best**2)
-    return float((np.sum((A @ off) ** 2) + ridge * np.sum(off**2)) / least)
-
-
-@pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
-@pytest.mark.parametrize("spread", [0, 2, 4])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_cholesky_solution_is_as_good_as_it_says(shape, spread, seed):
-    """One that need not be refined says what rounding errors may have done; one that must be is."""
-    rng = np.random.default_rng(seed)
-    A = rng.standard_normal(shape) * np.logspace(0, spread, shape[1])
-    y = A @ rng.standard_normal(shape[1]) + rng.standard_normal(shape[0])
-    found = solve_ridge(A, y, 0.3, method="cholesky", tol=1e-8)
-    assert found.converged
-    assert refined_excess(A, y, 0.3, found.coef) <= max(found.residual, 1e-15)

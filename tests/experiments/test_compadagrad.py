@@ -6,7 +6,7 @@ from scipy import optimize
 
 from sparing import OnlineClassifier
 from sparing.experiments.compadagrad import gaussian_features, mnist_four_nine, reuters
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 
 
 def test_features_are_gaussian_kernels():

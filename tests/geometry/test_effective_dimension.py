@@ -13,7 +13,8 @@ from sparing.geometry import (
     spectral_bounds,
 )
 from sparing.geometry.leverage import draw_by_leverage
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.inverses import RidgeInverse
+from sparing.linalg.rows import Rows
 
 N, D, RIDGE = 1500, 120, 1e-3
 SPECTRA = {

@@ -73,29 +73,51 @@ def test_repeated_entries_of_a_sparse_matrix_are_added_first():
         assert X.nnz == 2  # and the caller's matrix is left alone
 
 
-def test_a_memory_map_is_read_in_chunks(tmp_path, monkeypatch):
+class Recorded:
+    """Rows that can only be sliced, and the shapes of the slices that were asked for."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.read = X, X.shape, []
+
+    def __getitem__(self, key):
+        part = self.X[key]
+        self.read.append(part.shape)
+        return part
+
+
+def recorded(sparse_array):
+    """The same for a sparse array, which has to stay one."""
+
+    class Sparse(type(sparse_array)):
+        def __getitem__(self, key):
+            part = super().__getitem__(key)
+            read.append(part.shape)
+            return type(sparse_array)(part)
+
+    read = []
+    return Sparse(sparse_array), read
+
+
+def test_rows_are_read_in_chunks(tmp_path):
     X = np.random.default_rng(0).normal(size=(1000, 4)).astype(np.float32)
     np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    largest = []
-    from sparing.geometry import moments
-
-    original = moments._rows
-    monkeypatch.setattr(moments, "_rows", lambda chunk: largest.append(chunk.shape[0]) or original(chunk))
+    mapped = Recorded(np.load(tmp_path / "X.npy", mmap_mode="r"))
     np.testing.assert_allclose(second_moments(mapped, chunk_rows=64), (X.astype(float) ** 2).mean(axis=0))
-    assert max(largest) == 64
-    assert sum(largest) == 1000
-    largest.clear()
-    monkeypatch.setattr(moments, "_CHUNK_VALUES", 400)
-    second_moments(mapped)
-    assert max(largest) == 100
-    largest.clear()
-    second_moments(sparse.csr_array(X))
-    assert max(largest) == 100
-    largest.clear()
-    second_moments(sparse.csr_array(X), chunk_rows=64)
-    assert max(largest) == 64
-    assert len(list(moments._column_chunks(sparse.csc_array(X)))) == 4
+    assert max(rows for rows, _ in mapped.read) == 64
+    assert sum(rows for rows, _ in mapped.read) == 1000
+    form, read = recorded(sparse.csr_array(X))
+    second_moments(form, chunk_rows=64)
+    assert max(rows for rows, _ in read) == 64
+
+
+@pytest.mark.parametrize("kind", [Recorded, sparse.csr_array, sparse.csc_array])
+def test_a_chunk_is_about_eight_megabytes(kind):
+    X = np.ones((1500, 2000))
+    form = kind(X)
+    form, read = (form, form.read) if kind is Recorded else recorded(form)
+    np.testing.assert_array_equal(second_moments(form), 1.0)
+    assert 2**22 < 8 * max(rows * columns for rows, columns in read) <= 2**23
+    assert sum(rows * columns for rows, columns in read) == X.size
 
 
 def test_frames_of_mixed_and_nullable_columns():

@@ -5,7 +5,7 @@ are always there; the last five are None where the data set has no such thing:
 
 ==================  ==================================================================================
 ``data``            examples by attributes: an array, or a CSR matrix (RCV1); NaN for a missing value
-``target``          one number an example; -1 and +1 where there are two classes
+``target``          one number per example; -1 and +1 where there are two classes
 ``feature_names``   list of str, in column order
 ``DESCR``           what the data are, and what +1 means
 ``labels``          the label of each example as it was before it became -1 or +1

@@ -1,4 +1,4 @@
-"""Online linear models with the AdaGrad family: one pass, one gradient a round."""
+"""Online linear models with the AdaGrad family: one pass, one gradient per round."""
 
 from typing import Any, ClassVar
 
@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sparing import checks
 from sparing.estimators.adagrad_run import Run, begin
 from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
-from sparing.optim.losses import LOSSES
+from sparing.optim.prediction_losses import LOSSES
 from sparing.optim.vectors import Optimizer
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
 
 
 class OnlineLinear(BaseEstimator):
-    """What the regressor and the classifier share: options, the loop over rounds, and what a fit leaves behind."""
+    """The common part of regressor and classifier: options, the loop over rounds and the fitted attributes."""
 
     _losses: ClassVar[tuple[str, ...]]
     coef_: Any
@@ -57,7 +57,7 @@ class OnlineLinear(BaseEstimator):
         self.random_state = random_state
 
     def _make_optimizer(self, n_weights: int) -> Optimizer:
-        """From the options to a pair of functions; all of them are checked here."""
+        """The optimiser that the options describe; checks all of them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
         common = {"delta": self.delta, "l2": self.l2}
@@ -79,7 +79,7 @@ class OnlineLinear(BaseEstimator):
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, **more)
 
     def _learn(self, X, targets, *, reset: bool, n_passes: int = 1) -> None:
-        """Go on with these rows; ``targets`` has one column per weight vector."""
+        """Continue with these rows; ``targets`` has one column per weight vector."""
         n_weights = X.shape[1] + bool(self.fit_intercept)
         optimizer = self._make_optimizer(n_weights)
         size = checks.whole("batch_size", self.batch_size)
@@ -146,13 +146,13 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     optimizer : {"compressed", "diagonal", "full", "sketched"}, default="compressed"
         :func:`sparing.optim.comp_adagrad`, ``adagrad``, ``full_adagrad`` or ``rada_grad``.
     step_size, tau, delta, l2, l1, refresh : float or int
-        Options of the optimiser. Penalties take in the intercept, which is the weight of a constant 1.
+        Options of the optimiser. Penalties include the intercept, the weight of a constant 1.
     k : int or "auto"
         Dimension of the sketch; "auto" is half of the weights, at most 64.
     batch_size : int, default=1
-        Rows a round. A chunk passed to ``partial_fit`` ends with a shorter round if it has to.
+        Rows per round. The last round of a chunk passed to ``partial_fit`` may be shorter.
     n_passes : int, default=1
-        Passes of ``fit`` over the rows; more than one is no longer online.
+        Passes of ``fit`` over the rows; with more than one the method is no longer online.
     average : bool, default=True
         Keep the mean of all :math:`x_t` rather than the last.
     fit_intercept : bool, default=True
@@ -162,7 +162,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     Attributes
     ----------
     coef_, intercept_ : array, float
-    last_weights_ : array of shape (1, n_features + 1), a row a class with several
+    last_weights_ : array of shape (1, n_features + 1), one row per class with several
         The last iterate, intercept at the end, whether or not ``coef_`` is the average.
     n_iter_ : int
         Rounds.

@@ -9,7 +9,7 @@ from sparing.estimators.adagrad import OnlineLinear
 
 
 class OnlineClassifier(ClassifierMixin, OnlineLinear):
-    r"""Online linear classification with an optimiser of the AdaGrad family; several classes one against the rest.
+    r"""Online linear classification with an optimiser of the AdaGrad family; several classes by one-versus-rest.
 
     Attributes not listed here are those of :class:`OnlineRegressor`.
 
@@ -25,7 +25,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
     classes_ : array
         The labels.
     online_error_ : float
-        Part of the rows that were given a wrong label, each before it was learnt from.
+        Fraction of rows misclassified before they were learnt from.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class OnlineClassifier(ClassifierMixin, OnlineLinear):
         return int(np.sum(scores.argmax(axis=1) != targets.argmax(axis=1)))
 
     def decision_function(self, X):
-        """Signed scores: one for two classes (above zero is the second), else one a class."""
+        """Signed scores: one for two classes (above zero is the second), else one per class."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 

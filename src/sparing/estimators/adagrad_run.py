@@ -1,4 +1,4 @@
-"""One online run over rows: predict, suffer, learn; and what its regret bound needs to know."""
+"""One online run over rows, with the statistics of its regret bound."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from sparing.optim.losses import Loss
+from sparing.optim.prediction_losses import Loss
 from sparing.optim.regret import gradient_sizes, split
 from sparing.optim.vectors import Optimizer
 from sparing.theory.regret import regret_bound
@@ -14,10 +14,10 @@ from sparing.theory.regret import regret_bound
 
 @dataclass
 class Run:
-    """One weight vector on its way; the last weight belongs to the constant 1 if there is an intercept.
+    """The state of one weight vector; the last weight is the intercept if there is one.
 
-    ``total`` is the sum of the weights that were predicted with, ``inside`` and ``outside`` the largest distances from
-    the origin, in and out of the sketch.
+    ``total`` is the sum of the iterates, ``inside`` and ``outside`` are the largest distances from the origin inside
+    and outside the sketch.
     """
 
     weights: np.ndarray
@@ -29,7 +29,7 @@ class Run:
     outside: float = 0.0
 
     def learn(self, rows, y, *, loss: Loss, optimizer: Optimizer, intercept: bool) -> np.ndarray:
-        """One round on the mean loss of a few rows; returns what was predicted for them before."""
+        """One round on the mean loss of a few rows; returns the predictions made before it."""
         n = rows.shape[1]
         z = safe_sparse_dot(rows, self.weights[:n], dense_output=True) + (self.weights[n] if intercept else 0.0)
         slopes = loss.slope(z, y) / len(y)
@@ -46,7 +46,7 @@ class Run:
         return z
 
     def bound(self, comparator, *, step_size: float, delta: float, tau: float) -> float:
-        """Theorems 1 to 3 against these weights; the largest distance to them is that to the origin and on."""
+        """The bound of Theorems 1 to 3 relative to these weights; distances are bounded through the origin."""
         trace, sizes = gradient_sizes(self.state)
         hidden = np.zeros(getattr(self.state, "hidden", np.empty(0)).size)
         state = self.state._replace(hidden=hidden) if hidden.size else self.state

@@ -1,4 +1,4 @@
-"""Kernel ridge regression whose cost follows the effective dimension of the kernel matrix."""
+"""Kernel ridge regression whose cost scales with the effective dimension of the kernel matrix."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -15,10 +15,10 @@ MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float6
 
 
 class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
-    r"""Kernel ridge regression, :math:`\alpha_i` with :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
+    r"""Kernel ridge regression, :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
 
-    Gives what scikit-learn's ``KernelRidge`` gives, without factorising K: some :math:`d_\alpha \log d_\alpha`
-    examples, drawn by leverage, make a few products with K enough.
+    Gives the solution of scikit-learn's ``KernelRidge`` without factorising K: with about
+    :math:`d_\alpha \log d_\alpha` landmarks, sampled by leverage, a few products with K suffice.
 
     Parameters
     ----------
@@ -31,30 +31,30 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     kernel_params : dict, optional
         Keywords for a callable.
     solver : {"auto", "sketch", "cholesky", "cg", "nystrom"}
-        "sketch", "cholesky" and "cg" solve the whole system: see :func:`sparing.solvers.solve_kernel_ridge`. Up to
-        20,000 examples they store K, beyond that they compute it anew in every step. "nystrom" is an
-        approximation: functions spanned by the landmarks alone, in O(n m) memory for m of them. "auto" is
+        "sketch", "cholesky" and "cg" solve the full system: see :func:`sparing.solvers.solve_kernel_ridge`. They
+        store K up to 20,000 examples and recompute it in every step beyond. "nystrom" is an approximation: functions
+        spanned by m landmarks alone, in O(n m) memory. "auto" is
         "cholesky" up to 2,500 examples, "sketch" up to 20,000 and "nystrom" beyond.
     tol : float
-        How far the dual objective may be above its minimum, relative to it.
+        Relative tolerance on the excess of the dual objective over its minimum.
     max_iter : int
-        Steps of conjugate gradients at most.
+        Maximum number of conjugate gradient steps.
     random_state : int, RandomState or None
-        For the landmarks.
+        Seed of the landmarks.
 
     Attributes
     ----------
     dual_coef_ : array
-        One weight an example of ``X_fit_``.
+        One coefficient per example of ``X_fit_``.
     X_fit_ : array
-        All examples, or the landmarks with "nystrom".
+        All examples, or only the landmarks with "nystrom".
     n_iter_ : int
         Steps of conjugate gradients.
     sketch_size_ : int
-        Landmarks; 0 if there were none.
+        Number of landmarks; 0 if none were used.
     effective_dimension_ : float or None
-        With "sketch" and "cholesky" an estimate: within 9 % in every case tried, and within 2 % where it is above 100;
-        with "nystrom" that of the landmarks' kernel; None with "cg".
+        An estimate with "sketch" and "cholesky": within 9 % in all experiments, and within 2 % above 100. That of the
+        landmark kernel with "nystrom"; None with "cg".
 
     Examples
     --------
@@ -91,7 +91,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Fit to rows of X, or to a square kernel matrix if that is precomputed, and one or several targets each."""
+        """Fit to rows of X, or to a precomputed square kernel matrix, with one or several targets per example."""
         checks.positive("alpha", self.alpha)
         solver = checks.one_of("solver", self.solver, (*METHODS, "nystrom"))
         X, y = validate_data(
@@ -114,7 +114,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._publish(X, scale, solution, landmarks)
 
     def _publish(self, X, scale, solution, landmarks):
-        """The model, for examples that are not weighted."""
+        """Set the fitted attributes, with weights folded into the coefficients."""
         chosen = slice(None) if landmarks is None else landmarks
         self.dual_coef_ = solution.coef if scale is None else (solution.coef.T * scale[chosen]).T
         self.X_fit_, self._landmarks = X[chosen], landmarks

@@ -1,4 +1,4 @@
-"""Logistic regression that is not slowed down by ill-conditioned data."""
+"""Logistic regression whose speed does not depend on the conditioning of the data."""
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -11,43 +11,43 @@ from sparing import checks
 from sparing.estimators.sketched_ridge import warn_unless_converged
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
-from sparing.solvers.losses import LogisticLoss, MultinomialLoss
+from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 
 class SketchedLogistic(ClassifierMixin, BaseEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
-    Gives what scikit-learn's ``LogisticRegression`` gives with ``C = 1/alpha``: one weight vector for two classes,
-    one for each class (multinomial) for more. Some steps of L-BFGS, as there; then Newton steps by conjugate gradients,
-    which a sketch of the rows preconditions as soon as the data turn out to be ill-conditioned.
+    Gives the solution of scikit-learn's ``LogisticRegression`` with ``C = 1/alpha``: one weight vector for two classes,
+    one per class (multinomial) for more. It starts with L-BFGS and continues with Newton steps by conjugate gradients,
+    preconditioned by a sketch of the rows if the data are ill-conditioned.
 
     Parameters
     ----------
     alpha : float
         The ridge, above zero.
     fit_intercept : bool
-        Whether to fit intercepts, on which there is no penalty.
+        Whether to fit unpenalised intercepts.
     solver : {"auto", "sketch", "cholesky", "cg"}
         See :func:`sparing.solvers.solve_smooth`.
     radius : float, optional
         The constraint :math:`\|w\| \le B`.
     tol : float
-        How far the objective may be above its minimum, relative to it.
+        Relative tolerance on the excess of the objective over its minimum.
     max_iter : int
-        Steps at most, half of them by L-BFGS.
+        Maximum number of steps, of which at most half are L-BFGS.
     random_state : int, RandomState or None
-        For the sketch.
+        Seed of the sketch.
 
     Attributes
     ----------
-    coef_, intercept_ : arrays of shape (1, n_features) and (1,) for two classes, else with one row a class
+    coef_, intercept_ : arrays of shape (1, n_features) and (1,) for two classes, else with one row per class
     classes_ : array
     n_iter_ : int
-        Steps of L-BFGS and of Newton's method.
+        Number of L-BFGS and Newton steps.
     sketch_size_ : int
         Rows of the sketch; 0 if none was needed.
     effective_dimension_ : float or None
-        Of the rows times the root of their curvature where the sketch was made; None without one.
+        That of the rows times the square root of their curvature when the sketch was made; None without one.
 
     Examples
     --------
@@ -77,14 +77,15 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Fit to rows of X and the class of each."""
+        """Fit to rows of X and their classes."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if len(present := np.unique(codes[weights > 0])) < 2:
             raise ValueError(
-                f"the examples that count are of one class only, {self.classes_[present[0]]}; pass two classes or more."
+                f"the examples of positive weight are of one class only, {self.classes_[present[0]]}; pass two classes "
+                "or more."
             )
         binary = len(self.classes_) == 2
         loss = (
@@ -111,19 +112,19 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X):
-        """Scores: above zero for the second of two classes, else the largest is that of the class."""
+        """Scores: positive for the second of two classes, else one per class, of which the largest wins."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X):
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def predict_proba(self, X):
-        """One column a class, in the order of ``classes_``."""
+        """Class probabilities, with one column per class in the order of ``classes_``."""
         scores = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else softmax(scores, axis=1)
 

@@ -1,4 +1,4 @@
-"""Ridge regression whose cost follows the effective dimension of the data."""
+"""Ridge regression whose cost scales with the effective dimension of the data."""
 
 from typing import Any
 from warnings import warn
@@ -19,41 +19,41 @@ from sparing.types import Solution
 class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Ridge regression, :math:`\min_w \|y - Xw\|^2 + \alpha \|w\|^2`, preconditioned by a sketch of the rows.
 
-    Gives what scikit-learn's ``Ridge`` gives, faster where the effective dimension
-    :math:`d_\alpha = \sum_i \lambda_i/(\lambda_i + \alpha)` is small against rows and columns, :math:`\lambda_i` the
-    eigenvalues of :math:`X^T X`: X may then be as ill-conditioned as it likes. Elsewhere ``solver="auto"`` does what
-    ``Ridge`` does, or plain conjugate gradients.
+    Gives the solution of scikit-learn's ``Ridge``, faster where the effective dimension
+    :math:`d_\alpha = \sum_i \lambda_i/(\lambda_i + \alpha)` is small compared with the numbers of rows and columns,
+    where :math:`\lambda_i` are the eigenvalues of :math:`X^T X`, however ill-conditioned X is. Elsewhere
+    ``solver="auto"`` uses a Cholesky factor, like ``Ridge``, or plain conjugate gradients.
 
     Parameters
     ----------
     alpha : float
         The ridge, above zero.
     fit_intercept : bool
-        Whether to fit an intercept, on which there is no penalty. X is centred without a copy, sparse or not.
+        Whether to fit an unpenalised intercept. X is centred without a copy, sparse or not.
     solver : {"auto", "sketch", "cholesky", "cg"}
         See :func:`sparing.solvers.solve_ridge`.
     sketch : {"auto", "leverage", "uniform", "srht"}
-        What the sketch is made of: rows drawn by leverage, rows drawn alike, or random combinations of all rows; "auto"
-        takes the last for dense rows of which few carry a lot, else the first.
+        The kind of sketch: rows sampled by leverage, rows sampled uniformly, or random combinations of all rows. "auto"
+        uses combinations for dense X if few rows have high leverage, else leverage.
     radius : float, optional
         The constraint :math:`\|w\| \le B`.
     tol : float
-        How far the objective may be above its minimum, relative to it.
+        Relative tolerance on the excess of the objective over its minimum.
     max_iter : int
-        Steps of conjugate gradients at most.
+        Maximum number of conjugate gradient steps.
     random_state : int, RandomState or None
-        For the sketch. With another seed the result is another one within ``tol``.
+        Seed of the sketch. Results for different seeds agree within ``tol``.
 
     Attributes
     ----------
     coef_, intercept_ : array, float or array
     n_iter_ : int
-        Steps of conjugate gradients; each reads X twice.
+        Conjugate gradient steps; each reads X twice.
     sketch_size_ : int
         Rows of the sketch; 0 if none was needed.
     effective_dimension_ : float or None
-        An estimate of :math:`d_\alpha`: some 5 % too high where a sketch was made (15 % at most in the tests), within
-        some per cent with a Cholesky factor, exact up to 256 columns; None if plain steps did.
+        An estimate of :math:`d_\alpha`: about 5 % too high with a sketch (at most 15 % in the tests), accurate to a
+        few per cent with a Cholesky factor, exact up to 256 columns; None if plain steps sufficed.
 
     Examples
     --------
@@ -101,12 +101,12 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self
 
     def _options(self) -> dict[str, Any]:
-        """What the solver is told."""
+        """Keywords of the solver."""
         options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
         return {"method": self.solver, **options}
 
     def _publish(self, solution: Solution) -> None:
-        """The model, and how it was found."""
+        """Set the fitted attributes."""
         single = solution.coef.dtype == np.float32
         warn_unless_converged(solution, self.tol, "or pass X as float64" if single else "or pass solver='cholesky'")
         means, target_means = self._centre
@@ -129,7 +129,7 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
-    """Say how far off the solution may be, and what to do."""
+    """Warn about the remaining excess and how to reduce it."""
     if not solution.converged:
         warn(
             f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above its "
@@ -140,7 +140,7 @@ def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
 
 
 def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:
-    """Rows and targets whose plain least squares are the weighted ones with an intercept; and the means taken off."""
+    """Weighted and centred rows and targets, and the means that were subtracted."""
     y = y.astype(X.dtype, copy=False)
     if sample_weight is not None:
         sample_weight = _check_sample_weight(sample_weight, X, dtype=X.dtype, ensure_non_negative=True)

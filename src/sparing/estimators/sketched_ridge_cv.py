@@ -1,4 +1,4 @@
-"""Ridge regression with the ridge chosen by cross-validation, from one sketch a fold."""
+"""Ridge regression with the ridge chosen by cross-validation, from one sketch per fold."""
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -13,20 +13,20 @@ from sparing.solvers import solve_ridge_path
 class SketchedRidgeCV(SketchedRidge):
     r""":class:`SketchedRidge` with the best of several ridges by the cross-validated :math:`R^2`.
 
-    In each fold the whole path of ridges shares one sketch, made for the smallest of them, but with a ``radius``.
+    In each fold all ridges share one sketch, made for the smallest of them, unless there is a ``radius``.
 
     Parameters
     ----------
     alphas : array of ridges, above zero
     fit_intercept, solver, sketch, radius, tol, max_iter, random_state
-        As for :class:`SketchedRidge`, in every fold and in the fit on all rows that ends the search.
+        As for :class:`SketchedRidge`, in every fold and in the final fit on all rows.
     cv : int, splitter or None
-        As everywhere in scikit-learn; None is five folds.
+        As in scikit-learn; None means five folds.
 
     Attributes
     ----------
     alpha_ : float
-        The ridge chosen.
+        The selected ridge.
     best_score_ : float
         Its mean :math:`R^2` over the folds.
     cv_scores_ : array of shape (n_folds, n_alphas)
@@ -77,7 +77,7 @@ class SketchedRidgeCV(SketchedRidge):
         return self._fit(X, y, weights, self.alpha_)
 
     def _scores(self, X, y, weights, ridges, train, test) -> list[float]:
-        """R^2 of each ridge on the rows left out."""
+        """R^2 of each ridge on the held-out rows."""
         parts = [None if weights is None else weights[part] for part in (train, test)]
         rows, targets, (means, target_means) = weighted_rows(X[train], y[train], parts[0], self.fit_intercept)
         scores = []

@@ -1,8 +1,8 @@
-r"""The effective dimension :math:`d_\lambda = \sum_i \lambda_i / (\lambda_i + \lambda)`, and what can be told from it.
+r"""The effective dimension :math:`d_\lambda = \sum_i \lambda_i / (\lambda_i + \lambda)`, and what follows from it.
 
 The :math:`\lambda_i` are the eigenvalues of :math:`A^T A`. A ridge problem needs as many examples, and a solver as
-much work, as if it had :math:`d_\lambda` attributes (Agarwal & Gonen). Where their printed formulas contradict
-their proofs, the proofs are followed.
+much work, as if it had :math:`d_\lambda` attributes (Agarwal & Gonen). Where printed formulas contradict their
+proofs, this module follows the proofs.
 """
 
 from math import log, log2, sqrt
@@ -15,12 +15,13 @@ from sparing.geometry.leverage import approximate_scores, draw, draw_by_leverage
 from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 
-ACCURACY = 1 / 3  # the epsilon of the undersampled sketch: with it Theorem 10 has its constant 3
-SLACK = 4.0  # the test leaves a factor open: look at all ridges that cost this much more than the first one found
+ACCURACY = 1 / 3  # epsilon of the undersampled sketch; gives the constant 3 of Theorem 10
+ROUGH_ROWS = 256  # sample size of the rough estimate
+SLACK = 4.0  # the test is accurate up to a constant: try all ridges within this factor of the first cost found
 
 
 def effective_dimension(A, ridge, *, gram: bool = False):
-    r"""How many directions outweigh the ridge: :math:`d_\lambda = \sum_i \lambda_i / (\lambda_i + \lambda)`.
+    r"""The effective number of directions above a ridge, :math:`d_\lambda = \sum_i \lambda_i / (\lambda_i + \lambda)`.
 
     Parameters
     ----------
@@ -28,9 +29,9 @@ def effective_dimension(A, ridge, *, gram: bool = False):
         The matrix itself: :math:`\lambda_i` are the eigenvalues of :math:`A^T A`. For examples x with a ridge on
         their average loss, pass :math:`x_i/\sqrt n`.
     ridge : float or array
-        :math:`\lambda > 0`; several give several dimensions from one decomposition.
+        :math:`\lambda > 0`; an array gives several dimensions from one decomposition.
     gram : bool
-        Whether A is the kernel matrix :math:`A A^T` of rows that are not given.
+        Whether A is a kernel matrix :math:`A A^T` rather than the matrix of rows.
 
     Examples
     --------
@@ -48,18 +49,18 @@ def effective_dimension(A, ridge, *, gram: bool = False):
 def effective_dimension_at_most(A, ridge, m, random_state=None, *, gram: bool = False) -> bool:
     r"""Whether :math:`d_\lambda` is of the order of m, without computing it (Agarwal & Gonen, Theorem 9).
 
-    True certifies :math:`d_\lambda \le 6m`; False says :math:`d_\lambda > m`; both with high probability, and
-    between m and 6m either may be the answer. Costs some passes over A and :math:`O(d m^2)` up to logarithms.
+    True implies :math:`d_\lambda \le 6m` and False implies :math:`d_\lambda > m`, both with high probability;
+    between m and 6m either answer is possible. Costs a few passes over A and :math:`O(d m^2)` up to logarithms.
 
-    Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)` of the leverage scores. While they sum to more
-    than 6m, a sample of too few rows by :math:`\alpha = 6m/\|u\|_1 < 1` sharpens them (Theorem 10): if
+    Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)` on the leverage scores. While they sum to more
+    than 6m, a sample that is too small by the factor :math:`\alpha = 6m/\|u\|_1 < 1` tightens them (Theorem 10): if
     :math:`d_\lambda \le m`, their sum then falls to :math:`3 d_\lambda/\alpha \le \|u\|_1/2` at most.
 
     Examples
     --------
-    >>> A = np.diag(1.0 / np.arange(1.0, 2001.0))
+    >>> A = np.diag(1.0 / np.arange(1.0, 1001.0))
     >>> round(effective_dimension(A, 1e-2), 1)
-    15.2
+    15.1
     >>> effective_dimension_at_most(A, 1e-2, 16, random_state=0), effective_dimension_at_most(A, 1e-2, 2)
     (True, False)
     """
@@ -69,15 +70,15 @@ def effective_dimension_at_most(A, ridge, m, random_state=None, *, gram: bool = 
 
 
 def best_ridge(A, ridge, random_state=None, *, gram: bool = False) -> float:
-    r"""The larger ridge :math:`\lambda'` at which a solver has the least to do (Agarwal & Gonen, Theorem 8).
+    r"""The larger ridge :math:`\lambda'` that minimises the cost of solving (Agarwal & Gonen, Theorem 8).
 
     Minimises :math:`\psi(\lambda') = (\lambda'/\lambda) \max(1, d_{\lambda'})^2` over doublings of
     :math:`\lambda`, up to a constant: a sketch at :math:`\lambda'` costs :math:`d_{\lambda'}^2 d`, and
-    :math:`\lambda'/\lambda` proximal steps make up for the difference. Guesses the least cost 1, 4, 16, ... and asks
-    for each guess which :math:`\lambda'` attains it, by :func:`effective_dimension_at_most`, so that no question
-    costs more than the answer is worth. Of those found it takes the best, by sketches of their size.
+    :math:`\lambda'/\lambda` proximal steps make up for the difference. For the cost guesses 1, 4, 16, ... it tests
+    which :math:`\lambda'` attains them with :func:`effective_dimension_at_most`, so that no test costs more than the
+    solution itself, and returns the best candidate by sketched estimates of their dimensions.
 
-    A ridge larger than the given one gains only where :math:`d_{\lambda'}` falls faster than
+    A larger ridge pays only where :math:`d_{\lambda'}` falls faster than
     :math:`\lambda'^{-1/2}`: not with eigenvalues that fall exponentially, or as :math:`i^{-p}` with p > 2.
 
     Examples
@@ -95,8 +96,36 @@ def best_ridge(A, ridge, random_state=None, *, gram: bool = False) -> float:
     return min(found, key=lambda larger: larger / ridge * max(1.0, _estimate(rows, larger, rng)) ** 2)
 
 
+def rough_dimension(rows: Rows, ridge: float, rng) -> float:
+    r"""An estimate of :math:`d_\lambda` from 256 rows, which costs less than a pass over a large A.
+
+    Let :math:`t(\mu)` be the effective dimension of m uniformly sampled rows, scaled by :math:`\sqrt{n/m}`. By the
+    Marchenko-Pastur equation it is about that of all n rows at the ridge
+    :math:`\mu (1 - t(\mu)/n) / (1 - t(\mu)/m)`, and this function interpolates between several :math:`\mu`. Dimensions
+    above 0.9 m are extrapolated by a power law. The estimate is good enough to choose a solver; it may miss a few rows
+    of high leverage.
+
+    >>> A = np.random.default_rng(0).standard_normal((3000, 300)) / np.arange(1, 301)
+    >>> abs(rough_dimension(Rows(A), 1.0, np.random.default_rng(0)) / effective_dimension(A, 1.0) - 1) < 0.1
+    True
+    """
+    n, m = rows.shape[0], min(ROUGH_ROWS, rows.shape[0])
+    spectrum = np.maximum(eigvalsh(rows.take(rng.choice(n, m, replace=False)).inner()).astype(float), 0.0) * (n / m)
+    if not spectrum[-1] > 0:
+        return 0.0
+    trial = np.geomspace(1e-4 * ridge, 10 * max(ridge, spectrum[-1]), 96)
+    dimensions = np.sum(spectrum[:, None] / (spectrum[:, None] + trial), axis=0)
+    visible = dimensions <= 0.9 * m
+    dimensions, trial = dimensions[visible], trial[visible]
+    distance = np.log(trial * (1 - dimensions / n) / (1 - dimensions / m) / ridge)
+    logarithm = np.interp(0.0, distance, np.log(dimensions))
+    if distance[0] > 0:  # more than m rows can show
+        logarithm += distance[0] * np.log(dimensions[0] / dimensions[1]) / (distance[1] - distance[0])
+    return float(min(np.exp(min(logarithm, 700.0)), *rows.shape))
+
+
 def _attaining(rows: Rows | Gram, ridge: float, cost: float, rng) -> list[float]:
-    r"""The doublings :math:`2^j \lambda` of about that cost; for :math:`2^j` above the cost there is nothing to ask."""
+    r"""The doublings :math:`2^j \lambda` that attain about this cost; :math:`2^j` cannot exceed it."""
     larger = [ridge * 2.0**j for j in range(int(log2(cost)) + 1)]
     return [value for value in larger if _at_most(rows, value, sqrt(cost * ridge / value), rng)]
 
@@ -116,6 +145,6 @@ def _at_most(rows: Rows | Gram, ridge: float, m: float, rng) -> bool:
 
 
 def _estimate(rows: Rows | Gram, ridge: float, rng) -> float:
-    """The effective dimension, from a sketch of its size."""
+    """A sketched estimate of the effective dimension."""
     sample = draw_by_leverage(rows, ridge, rng)
     return float(approximate_scores(rows, sample, ridge, rng).sum())

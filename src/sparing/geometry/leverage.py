@@ -2,7 +2,7 @@ r"""Ridge leverage scores: how much each row of a matrix matters at a given ridg
 
 The score of row :math:`a_i` is :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a_i`, the smallest t for which
 :math:`a_i a_i^T \preceq t (A^T A + \lambda I)` (Agarwal & Gonen, Lemma 2); the scores sum to the effective
-dimension. Rows that are kept with chances in proportion to them, and rescaled, have the geometry of all rows.
+dimension. Rows sampled with probabilities proportional to their scores and rescaled approximate the whole matrix.
 """
 
 from math import ceil, log
@@ -13,15 +13,15 @@ from scipy.linalg import eigvalsh
 
 from sparing import checks
 from sparing.linalg.gram import Gram, leverage_through_columns
-from sparing.linalg.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
+from sparing.linalg.rows import Rows
 
-FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and how much larger the next one may be
-OVERSAMPLING = 8.0  # rows of a sketch that scores are read from, over d log d: some per cent too high at most
+FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and the factor by which sketches grow
+OVERSAMPLING = 8.0  # sketch size over d log d for the scores of method="recursive": at most a few per cent too high
 
 
 class Sample(NamedTuple):
-    """Rows that were drawn, the factor that each is to be multiplied by, the scores they were drawn by, and how many
-    rows those ask for."""
+    """Sampled rows, the factor to multiply each by, the scores of all rows, and the sample size that these call for."""
 
     indices: np.ndarray
     factors: np.ndarray
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
 
 def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *, gram: bool = False) -> np.ndarray:
-    r"""One score a row: :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a_i`, between 0 and 1.
+    r"""Ridge leverage scores, one per row: :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a_i`, between 0 and 1.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *,
     ridge : float
         :math:`\lambda > 0`.
     method : {"exact", "recursive"}
-        "exact" solves with all rows, in O(n d min(n, d)). "recursive" reads scores off a sketch of some
-        :math:`d_\lambda \log d_\lambda` rows, drawn by the scores of a smaller sketch, and so on; and reads them
-        through random directions, so that it takes a few passes over A and :math:`O(d_\lambda^2 d)` beyond.
+        "exact" uses all rows, in O(n d min(n, d)). "recursive" estimates scores from a sketch of about
+        :math:`d_\lambda \log d_\lambda` rows, which is sampled by the scores from a smaller sketch, and so on. Random
+        projections keep the cost at a few passes over A plus :math:`O(d_\lambda^2 d)`.
     random_state : int, RandomState or None
         For "recursive".
     gram : bool
-        Whether A is the kernel matrix :math:`A A^T` of rows that are not given.
+        Whether A is a kernel matrix :math:`A A^T` rather than the matrix of rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def ridge_leverage_scores(A, ridge, method: str = "exact", random_state=None, *,
 
 
 def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
-    r"""How well a sketch S stands for A: the best l, u with :math:`l P \preceq S^T S + \lambda I \preceq u P`.
+    r"""How well a sketch S approximates A: the best l, u with :math:`l P \preceq S^T S + \lambda I \preceq u P`.
 
     Here :math:`P = A^T A + \lambda I`. S is a :math:`(\lambda, \epsilon)` spectral approximation (Agarwal & Gonen,
     Definition 1, up to a factor) if :math:`l \ge 1 - \epsilon` and :math:`u \le 1 + \epsilon`; conjugate gradients
@@ -92,41 +92,53 @@ def spectral_bounds(A, sketch, ridge) -> tuple[float, float]:
     return float(ratios[0]), float(ratios[-1])
 
 
-def draw_by_leverage(rows: Rows | Gram, ridge: float, rng, *, oversampling: float = 1.0, most: int | None = None):
+def draw_by_leverage(
+    rows: Rows | Gram, ridge: float, rng, *, oversampling: float = 1.0, most: int | None = None
+) -> Sample:
     r"""A sample whose size follows the effective dimension: ``oversampling`` times :math:`d_\lambda \log d_\lambda`.
 
-    Starts from the bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)`. A small sample drawn by u sharpens u, which
-    allows a larger sample that is worth its size, until the next one would hold all that u asks for, or as
-    many rows as are allowed. The sample's ``wanted`` says how many it asked for.
+    Starts from the upper bounds :math:`u_i = \min(1, \|a_i\|^2/\lambda)` on the scores. Each sample drawn with
+    probabilities proportional to u yields tighter bounds and hence a larger, more informative sample, until the next
+    one would be large enough, or has ``most`` rows. ``wanted`` of the result is the size that the scores call for.
+    Matrices of at most 256 rows are returned whole.
     """
     scores = np.minimum(1.0, rows.squared_norms() / ridge)
-    size, most = FIRST_SIZE, min(rows.shape[0], most or rows.shape[0])
+    n_rows = rows.shape[0]
+    size, most = FIRST_SIZE, min(n_rows, most or n_rows)
+    if n_rows <= min(size, most):
+        return Sample(np.arange(n_rows), np.ones(n_rows), scores, float(n_rows))
     wanted = float(most)
     while size < most:
         scores = np.minimum(scores, approximate_scores(rows, draw(scores, size, rng), ridge, rng))
-        wanted = oversampling * scores.sum() * max(1.0, log(max(scores.sum(), 1.0)))
+        wanted = sketch_size(min(float(scores.sum()), *rows.shape), oversampling)
         size *= GROWTH
         if wanted <= size:
             break
     return draw(scores, min(wanted, most), rng)._replace(wanted=wanted)
 
 
+def sketch_size(dimension: float, oversampling: float) -> float:
+    """The number of rows that a sketch needs for an effective dimension."""
+    return oversampling * dimension * max(1.0, log(max(dimension, 1.0)))
+
+
 def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample:
-    r"""Keep row i with chance :math:`p_i = \min(1, size\, u_i / \|u\|_1)` and the factor :math:`\sqrt{shrink/p_i}`."""
+    r"""Keep row i with probability :math:`p_i = \min(1, size\, u_i / \|u\|_1)`, times :math:`\sqrt{shrink/p_i}`."""
     total = scores.sum()
     chances = np.minimum(1.0, size * scores / total) if total > 0 else np.zeros_like(scores)
     indices = np.flatnonzero(rng.random(len(scores)) < chances)
-    if len(indices) == 0:  # a sketch of nothing stands for a matrix that the ridge outweighs
+    if len(indices) == 0:  # the ridge dominates: one row will do
         indices = np.array([np.argmax(scores)])
     return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores, size)
 
 
 def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_directions: int = 32) -> np.ndarray:
-    r"""Scores of all rows by the sampled ones: :math:`a_i^T P^{-1} a_i`, :math:`P = \tilde A^T \tilde A + \lambda I`.
+    r"""Leverage scores of all rows relative to the sampled ones, :math:`a_i^T P^{-1} a_i`.
 
-    As :math:`P^{-1} = P^{-1} (\tilde A^T \tilde A + \lambda I) P^{-1}`, it is the mean square of :math:`a_i \cdot r`
+    Here :math:`P = \tilde A^T \tilde A + \lambda I`. As
+    :math:`P^{-1} = P^{-1} (\tilde A^T \tilde A + \lambda I) P^{-1}`, it is the mean square of :math:`a_i \cdot r`
     over random directions :math:`r = P^{-1} (\tilde A^T g + \sqrt\lambda h)` with g and h standard normal: each
-    score to a relative standard error of :math:`\sqrt{2 / n_{directions}}`. From a kernel matrix it is exact.
+    score has a relative standard error of :math:`\sqrt{2 / n_{directions}}`. For a kernel matrix it is exact.
     """
     if isinstance(rows, Gram):
         columns = rows.columns(sample.indices)
@@ -140,7 +152,7 @@ def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_d
 
 
 def rows_of(A, gram: bool) -> Rows | Gram:
-    """The matrix, or the kernel matrix, that a caller passed."""
+    """The matrix or kernel matrix passed by the caller."""
     rows = Rows.of(A)
     if not gram:
         return rows

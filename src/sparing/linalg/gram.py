@@ -1,18 +1,18 @@
-"""Kernel matrices seen by their columns, whether they are stored or computed when asked for."""
+"""Kernel matrices accessed by columns, stored or computed on demand."""
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
+from sparing.linalg.inverses import ShiftedInverse
 from sparing.linalg.products import times
-from sparing.linalg.rows import ShiftedInverse
 
-FEW = 6  # columns, up to which K times each of them in turn is faster than all at once
+FEW = 6  # columns up to which multiplying one at a time is faster
 
 
 class Gram:
-    r"""A stored kernel matrix K, which holds the products of rows :math:`a_i` that nobody ever sees.
+    r"""A stored kernel matrix K, the inner products of feature vectors :math:`a_i` that are never formed.
 
-    With a scale s it stands for :math:`s_i K_{ij} s_j`, the kernel matrix of weighted examples.
+    With a scale s it represents :math:`s_i K_{ij} s_j`, the kernel matrix of weighted examples.
     """
 
     def __init__(self, K: np.ndarray, *, scale: np.ndarray | None = None):
@@ -24,12 +24,12 @@ class Gram:
         return self._scaled(self._product(self._scaled(V)))
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
-        """Some columns of K, as a new array."""
+        """Selected columns of K, as a new array."""
         columns = self._scaled(self._columns(indices))
         return columns if self.scale is None else columns * self.scale[indices]
 
     def squared_norms(self) -> np.ndarray:
-        """The diagonal: one ||a_i||^2 a row."""
+        """The diagonal of K: the squared norm of each feature vector."""
         diagonal = self._diagonal()
         return diagonal if self.scale is None else diagonal * self.scale**2
 
@@ -41,7 +41,7 @@ class Gram:
         return V if self.scale is None else V * self.scale[:, None]
 
     def _product(self, V: np.ndarray) -> np.ndarray:
-        if V.shape[1] > FEW:
+        if V.shape[1] > FEW or V.dtype != self.K.dtype:
             return times(self.K, V)
         (symv,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
         return np.column_stack([symv(1.0, self.K.T, column) for column in V.T])
@@ -54,7 +54,7 @@ class Gram:
 
 
 def leverage_through_columns(columns, indices, factors, squared_norms, ridge: float) -> np.ndarray:
-    r"""Scores of all rows by a sample S of them, from the columns of K alone (Woodbury):
+    r"""Leverage scores of all rows from the sampled columns S of K alone (Woodbury):
 
     .. math:: a_i^T (A_S^T A_S + \lambda I)^{-1} a_i = (K_{ii} - c_i^T (K_{SS} + \lambda I)^{-1} c_i) / \lambda
 
@@ -67,6 +67,6 @@ def leverage_through_columns(columns, indices, factors, squared_norms, ridge: fl
 
 
 def whitened(columns: np.ndarray, triangle: np.ndarray) -> np.ndarray:
-    r""":math:`C L^{-T}` in the place of the columns C, which have to lie one by one in memory."""
+    r""":math:`C L^{-T}`, computed in place; C must be in column-major order."""
     (solve,) = get_blas_funcs(("trsm",), (triangle, columns))
     return solve(1.0, triangle, columns, side=1, lower=1, trans_a=1, overwrite_b=1)

@@ -1,7 +1,7 @@
-"""Products of dense arrays by scipy's BLAS, the one that also factors them.
+"""Products of dense arrays by scipy's BLAS, which also computes the factorisations.
 
-numpy and scipy bring a BLAS each, and the threads of both keep waiting for work for some time after every call. A
-product by the one, then a factor by the other, so share the cores with threads that do nothing, at half the speed.
+numpy and scipy each ship a BLAS, and the threads of both spin for a while after every call. A product by one library
+followed by a factorisation by the other would compete with idle threads for the cores, at half the speed.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import blas
 
 _PREFIXES = {"f": "s", "d": "d"}  # of the functions for float32 and float64
-FEW = 4  # columns, up to which A times each of them in turn is faster than all at once
-_MIRRORED = 512  # rows and columns that are copied across the diagonal at a time
+FEW = 4  # columns up to which multiplying one at a time is faster
+_MIRRORED = 512  # block size when copying one triangle to the other
 
 
 def times(A, B: np.ndarray) -> np.ndarray:
@@ -34,7 +34,7 @@ def times(A, B: np.ndarray) -> np.ndarray:
 
 
 def squares(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """The sum of ``P @ P.T`` over parts P, of which one half is computed.
+    """The sum of ``P @ P.T`` over parts P; only one triangle is computed.
 
     >>> squares([np.array([[1.0], [2.0]]), np.array([[0.0], [1.0]])])
     array([[1., 2.],
@@ -59,5 +59,5 @@ def _function(name: str, A: np.ndarray):
 
 
 def _columns(M: np.ndarray) -> tuple[np.ndarray, bool]:
-    """M or its transpose, whichever lies in memory column by column as BLAS wants it, and whether it was turned."""
+    """M or its transpose, whichever is in column-major order, and whether it was transposed."""
     return (M, False) if M.flags.f_contiguous else (M.T, True)

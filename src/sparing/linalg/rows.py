@@ -1,20 +1,17 @@
-"""A matrix seen by its rows, which may be weighted and centred without a copy being made."""
+"""A matrix whose rows may be weighted and centred without copying it."""
 
 from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_solve, eigh
-from scipy.linalg.lapack import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
 from sparing.linalg.products import squares, times
 
 _BLOCK_VALUES = 2**20  # 8 MB of float64 at a time
-EXACT, PROBES = 256, 16  # columns up to which a trace is exact; random vectors that estimate others
-LARGE = 300  # a trace that so many random signs give within two per cent
-_DIGITS_LOST = 1e-3  # the least part that a difference may be of what it was taken from
-_CACHED_VALUES = 2**19  # as many as stay in a processor's cache between two uses
+_DIGITS_LOST = 1e-3  # relative size of a difference below which it has lost too many digits
+_SIGNS = 8  # random vectors that estimate the norms of rows and columns of a LinearOperator
+_CACHED_VALUES = 2**19  # values that stay in a processor's cache between two uses
 
 
 class Rows:
@@ -35,7 +32,7 @@ class Rows:
 
     @classmethod
     def of(cls, A) -> "Rows":
-        """What a caller passed, once it is known to be finite; rows as they are."""
+        """The caller's matrix, checked to be finite; ``Rows`` are returned unchanged."""
         return A if isinstance(A, Rows) else cls(matrix(A))
 
     @property
@@ -44,7 +41,7 @@ class Rows:
 
     @property
     def n_values(self) -> int:
-        """How many values a pass over the rows reads."""
+        """The number of values that one pass over the rows reads."""
         return self.X.nnz if self.is_sparse else self.shape[0] * self.shape[1]
 
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
@@ -63,7 +60,7 @@ class Rows:
         return product
 
     def normal(self, V: np.ndarray) -> np.ndarray:
-        """A^T A V for a matrix V of columns; a large array is read once for both products, not twice."""
+        """A^T A V for a matrix V of columns; a large array is read once for both products."""
         if not isinstance(self.X, np.ndarray) or self.X.size <= _BLOCK_VALUES:
             return self.transposed(self @ V)
         step = max(1, _CACHED_VALUES // self.shape[1])
@@ -80,7 +77,7 @@ class Rows:
         return total if self.shift is None else total - np.outer(self.shift, sums)
 
     def squared_norms(self) -> np.ndarray:
-        """One ||a_i||^2 a row."""
+        """The squared norm of each row."""
         from sklearn.utils.extmath import row_norms
 
         if not isinstance(self.X, LinearOperator):
@@ -91,8 +88,35 @@ class Rows:
                 return np.maximum(centred, 0.0) * (1.0 if self.scale is None else self.scale**2)
         return np.concatenate([row_norms(block, squared=True) for block in self._blocks()])
 
+    def parts(self) -> Iterator[tuple[slice, "Rows"]]:
+        """All rows in blocks that are not copied, each with its place; sparse rows and operators in one block."""
+        step = max(1, _BLOCK_VALUES // self.shape[1]) if isinstance(self.X, np.ndarray) else self.shape[0]
+        if step >= self.shape[0]:
+            yield slice(None), self
+            return
+        for start in range(0, self.shape[0], step):
+            part = slice(start, start + step)
+            yield part, Rows(self.X[part], scale=None if self.scale is None else self.scale[part], shift=self.shift)
+
+    def magnitudes(self) -> "Rows":
+        r"""Rows :math:`|s_i| (|x_i| + |\mu|)`: rounding errors of a product with A are relative to one with these."""
+        X = _Norms(self.X) if isinstance(self.X, LinearOperator) else abs(self.X)
+        scale, shift = (None if part is None else np.abs(part) for part in (self.scale, self.shift))
+        return Rows(X, scale=scale, shift=None if shift is None else -shift)
+
+    def norm(self) -> float:
+        """The Frobenius norm; of rows with a shift, that of X and the shift side by side, which is larger."""
+        if isinstance(self.X, LinearOperator):
+            return float(np.linalg.norm(_Norms(self.X).rows))
+        from sklearn.utils.extmath import row_norms
+
+        squared = row_norms(self.X, squared=True).astype(np.float64)
+        if self.shift is not None:
+            squared += float(self.shift @ self.shift)
+        return float(np.sqrt(np.sum(squared if self.scale is None else squared * self.scale**2)))
+
     def take(self, indices: np.ndarray, factors: np.ndarray | None = None) -> "Rows":
-        """Some of the rows, each times its factor; sparse rows stay sparse."""
+        """Selected rows, each multiplied by its factor; sparse rows stay sparse."""
         factors = np.ones(len(indices)) if factors is None else factors
         factors = (factors if self.scale is None else factors * self.scale[indices]).astype(self.dtype)
         if self.is_sparse:
@@ -102,7 +126,7 @@ class Rows:
         return Rows(rows)
 
     def columns(self, part: slice) -> np.ndarray:
-        """Some columns of A, one in each row of a new array."""
+        """Selected columns of A, as the rows of a new array."""
         if isinstance(self.X, LinearOperator):
             columns = (self.X @ np.eye(self.shape[1], dtype=self.dtype)[:, part]).T
         else:
@@ -113,11 +137,11 @@ class Rows:
         return columns if self.scale is None else columns * self.scale
 
     def products(self) -> np.ndarray:
-        """A A^T or A^T A, whichever is smaller: they have the same eigenvalues, but for zeros."""
+        """A A^T or A^T A, whichever is smaller: their nonzero eigenvalues are the same."""
         return self.inner() if self.shape[0] < self.shape[1] else self.outer()
 
     def inner(self) -> np.ndarray:
-        """A A^T, which holds the products of rows."""
+        """The Gram matrix A A^T of the rows."""
         if not self.is_sparse:
             blocks = list(self._blocks())
             return squares([blocks[0] if len(blocks) == 1 else np.concatenate(blocks)])
@@ -128,7 +152,7 @@ class Rows:
         return products if self.scale is None else products * self.scale[:, None] * self.scale
 
     def outer(self) -> np.ndarray:
-        """A^T A, centred block by block: means far from zero do no harm."""
+        """A^T A, centred block by block, so that large means lose no digits."""
         if not self.is_sparse:
             return squares(block.T for block in self._blocks())
         scaled = self.X if self.scale is None else self.X.multiply(self.scale[:, None]).tocsr()
@@ -140,7 +164,7 @@ class Rows:
         return products
 
     def _dense(self, indices) -> np.ndarray:
-        """Rows of X that are not sparse, centred but not scaled."""
+        """Rows of a dense X or an operator, centred but not scaled."""
         if isinstance(self.X, LinearOperator):
             chosen = np.arange(self.shape[0])[indices]
             units = np.zeros((self.shape[0], len(chosen)), dtype=self.dtype)
@@ -151,7 +175,7 @@ class Rows:
         return rows if self.shift is None else rows - self.shift
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        """All rows, some at a time; all at once where nothing needs to be done to them."""
+        """All rows in blocks; in one block if they need neither scaling nor centring."""
         if isinstance(self.X, np.ndarray) and self.X.flags.forc and self.scale is None and self.shift is None:
             yield self.X
             return
@@ -161,107 +185,6 @@ class Rows:
             yield block if self.scale is None else block * self.scale[start : start + step, None]
 
 
-class ShiftedInverse:
-    r""":math:`(M + \lambda I)^{-1}` for a positive semidefinite array M, by its Cholesky factor.
-
-    A ridge below the rounding errors of M is raised to them, so that there is a factor even where M is singular;
-    ``ridge`` is the one in use, ``asked`` that asked for, ``triangle`` the factor L with :math:`L L^T = M + \lambda I`.
-    """
-
-    def __init__(self, M: np.ndarray, ridge: float):
-        precision = np.finfo(M.dtype)
-        rounding = float(precision.eps * np.trace(M))
-        self.asked, failed = ridge, True
-        while failed:
-            self.ridge = max(ridge, rounding)
-            shifted = M.copy(order="C").T  # what LAPACK takes without a copy of its own; M is symmetric
-            shifted.ravel("K")[:: len(M) + 1] += self.ridge
-            (factorize,) = get_lapack_funcs(("potrf",), (shifted,))
-            self.triangle, failed = factorize(shifted, lower=1, overwrite_a=1)
-            if failed:
-                rounding = 10 * max(rounding, float(precision.eps * np.abs(M).max()), float(precision.tiny))
-
-    def __call__(self, V: np.ndarray) -> np.ndarray:
-        return cho_solve((self.triangle, True), V, check_finite=False)
-
-    def condition(self, M: np.ndarray) -> float:
-        """The condition number of the matrix that was asked for, or more."""
-        return 1.0 + float(np.sqrt(np.einsum("ij,ij->i", M, M).sum(dtype=float))) / self.asked
-
-    def rounding(self, M: np.ndarray, energies: np.ndarray) -> np.ndarray:
-        r"""How far solutions of these energies may be off by rounding alone: the energies of their errors, at most.
-
-        The factor is that of a matrix whose relative distance is at most n times the rounding unit u (Higham 2002,
-        section 10.1): for a condition number :math:`\kappa` errors are :math:`n u \kappa` of the solution, in the norm
-        of the system. Of a ridge that was raised nothing is known.
-        """
-        if self.ridge != self.asked:
-            return np.full(energies.shape, np.inf)
-        return (len(M) * float(np.finfo(M.dtype).eps) * self.condition(M)) ** 2 * np.abs(energies.astype(float))
-
-    def diagonal(self) -> np.ndarray:
-        """The diagonal of the inverse: column sums of squares of L^-1."""
-        (invert,) = get_lapack_funcs(("trtri",), (self.triangle,))
-        inverse, _ = invert(self.triangle, lower=1)
-        return np.einsum("ij,ij->j", inverse, inverse)
-
-    @property
-    def effective_dimension(self) -> float:
-        r""":math:`\mathrm{tr}\, M (M + \lambda I)^{-1}`: exact up to 256 columns, else within some per cent.
-
-        By random signs, where the trace is so large that few say enough. Else over the span of a few random
-        combinations of columns, where most of it is, plus that of the rest by random signs (Hutch++, Meyer et al.
-        2021). Either way it takes a fraction of the factor's cost, which the exact one would double.
-        """
-        n = len(self.triangle)
-        if n <= EXACT:
-            return n - self.ridge * float(self.diagonal().sum())
-        rng = np.random.default_rng(0)
-        signs = rng.choice((-1.0, 1.0), (n, PROBES))
-        if (large := self._trace(signs) / PROBES) > LARGE:
-            return large
-        span = _orthonormal(self._smooth(rng.standard_normal((n, PROBES))))
-        signs -= times(span, times(span.T, signs))
-        return self._trace(span) + self._trace(signs) / PROBES
-
-    def _trace(self, V: np.ndarray) -> float:
-        """The sum of v . M (M + ridge)^-1 v over columns v."""
-        return float(np.sum(V * self._smooth(V)))
-
-    def _smooth(self, V: np.ndarray) -> np.ndarray:
-        """M (M + ridge)^-1 V."""
-        return V - self.ridge * self(V)
-
-
-def _orthonormal(columns: np.ndarray) -> np.ndarray:
-    """A basis of nearly the same span, from the products of few columns: ten times as fast as a QR factorisation."""
-    values, vectors = eigh(times(columns.T, columns), check_finite=False)
-    kept = values > 1e-10 * values[-1]
-    return times(columns, vectors[:, kept] / np.sqrt(values[kept]))
-
-
-class RidgeInverse:
-    r""":math:`P^{-1} = (A^T A + \lambda I)^{-1}` as an operator, in O(m d) a product for m rows of d columns.
-
-    With fewer rows than columns it is applied through the products of rows (Woodbury):
-    :math:`P^{-1} V = (V - A^T (A A^T + \lambda I)^{-1} A V) / \lambda`.
-    """
-
-    def __init__(self, rows: Rows, ridge: float, products: np.ndarray | None = None):
-        self.rows = rows
-        self.products = rows.products() if products is None else products
-        self.within = ShiftedInverse(self.products, ridge)
-
-    def at(self, ridge: float) -> "RidgeInverse":
-        """The same rows with another ridge, from the same products."""
-        return RidgeInverse(self.rows, ridge, self.products)
-
-    def __call__(self, V: np.ndarray) -> np.ndarray:
-        if self.rows.shape[0] >= self.rows.shape[1]:
-            return self.within(V)
-        return (V - self.rows.transposed(self.within(self.rows @ V))) / self.within.ridge
-
-
 def matrix(X):
     """X as CSR, a ``LinearOperator`` or an array of floats, finite and with two dimensions."""
     if isinstance(X, LinearOperator):
@@ -269,3 +192,20 @@ def matrix(X):
     from sklearn.utils import check_array
 
     return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
+
+
+class _Norms(LinearOperator):
+    """Products with the absolute values of a ``LinearOperator``, bounded by norms that random signs estimate."""
+
+    def __init__(self, X: LinearOperator):
+        rng = np.random.default_rng(0)
+        along, across = (rng.choice((-1.0, 1.0), (size, _SIGNS)) for size in X.shape)
+        self.rows = np.sqrt(np.mean(np.square(X @ across), axis=1))
+        self.columns = np.sqrt(np.mean(np.square(X.T @ along), axis=1))
+        super().__init__(np.float64, X.shape)
+
+    def _matmat(self, V):
+        return self.rows[:, None] * np.linalg.norm(V, axis=0)
+
+    def _rmatmat(self, R):
+        return self.columns[:, None] * np.linalg.norm(R, axis=0)

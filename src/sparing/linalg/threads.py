@@ -1,7 +1,7 @@
-"""One BLAS thread for problems that several do not make faster.
+"""One BLAS thread for problems that several threads do not speed up.
 
-numpy and scipy bring a BLAS each, and the threads of both keep waiting for work for some time after every call. Where
-calls are short, that takes longer than the work.
+numpy and scipy each ship a BLAS, and the threads of both spin for a while after every call. For short calls that costs
+more than the work itself.
 """
 
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_inside: list[Any] = []  # limits, one for each context that is open now: they are the process's, so the first sets them
+_inside: list[Any] = []  # one limit per open context: limits hold for the whole process, so the first one sets them
 
 
 @contextmanager
 def one_blas_thread(wanted: bool) -> Iterator[None]:
-    """A context with one thread, if that is wanted; the last to leave gives back what the first one found."""
+    """A context with one BLAS thread if ``wanted``; the last context to close restores the original limit."""
     if not wanted:
         yield
         return

@@ -1,6 +1,6 @@
 r"""The AdaGrad family as pairs of pure functions, ``(init, update)``.
 
-Every optimiser makes one step of composite mirror descent a round,
+Every optimiser makes one step of composite mirror descent per round,
 
 .. math:: x_{t+1} = \arg\min_x\; \eta \langle g_t, x \rangle
           + \eta \left( \ell_1 \|x\|_1 + \tfrac{\ell_2}{2} \|x\|_2^2 \right) + \tfrac12 \|x - x_t\|^2_{A_t},

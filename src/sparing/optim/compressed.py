@@ -8,7 +8,7 @@ from scipy import linalg
 from sparing import checks
 from sparing.kernels.adagrad import complement, diagonal_step, move
 from sparing.optim import root as roots
-from sparing.optim.lasso import solve_lasso
+from sparing.optim.l1_step import solve_lasso
 from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
 from sparing.sketches import SRHT, power_of_two, srht

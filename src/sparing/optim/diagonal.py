@@ -9,7 +9,7 @@ from sparing.optim.vectors import Optimizer, flat, like, pair, strengths
 
 
 class DiagonalState(NamedTuple):
-    """Sums of squares, one a coordinate."""
+    """Sums of squares, one per coordinate."""
 
     squares: np.ndarray
 

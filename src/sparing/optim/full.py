@@ -6,7 +6,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.optim import root as roots
-from sparing.optim.lasso import solve_lasso
+from sparing.optim.l1_step import solve_lasso
 from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, flat, like, pair, strengths
 
@@ -22,7 +22,7 @@ def full_adagrad(
 ) -> Optimizer:
     r"""Full-matrix AdaGrad: :math:`A_t = (\sum_{s \le t} g_s g_s^T + \delta I)^{1/2}`.
 
-    :math:`O(n^2)` a round and :math:`O(n^3)` every ``refresh`` rounds (Duchi, Hazan & Singer 2011). It is
+    :math:`O(n^2)` per round and :math:`O(n^3)` every ``refresh`` rounds (Duchi, Hazan & Singer 2011). It is
     :func:`comp_adagrad` with k = n.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The square root of a growing sum of outer products, renewed now and then and yet exact in between."""
+"""The square root of a growing sum of outer products, decomposed periodically and exact in between."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,15 @@ import numpy as np
 from scipy import linalg, special
 
 DIGITS = 12  # of the rational approximation
-SMALL = 32  # a matrix so small is decomposed faster than corrected
-NEW_DIRECTION = 1e4  # a square so many times the moment before it: a correction would lose digits
+SMALL = 32  # size up to which a decomposition is faster than a correction
+NEW_DIRECTION = 1e4  # ratio of a squared entry to the earlier moment above which a correction loses digits
 
 
 class Root(NamedTuple):
     r""":math:`M = \sum_s z_s z_s^T`: its eigendecomposition at some round, and the vectors that came since.
 
-    ``moments`` is M at that round, ``basis`` and ``values`` decompose it, ``recent`` holds one later vector a row, in
-    that basis.
+    ``moments`` is M at that round, ``basis`` and ``values`` decompose it, ``recent`` holds the later vectors as rows,
+    in that basis.
     """
 
     moments: np.ndarray
@@ -29,7 +29,7 @@ def no_moments(k: int) -> Root:
 
 
 def add(root: Root, z, *, delta: float, refresh: int) -> Root:
-    """M + z z^T, decomposed anew if it is time: see :func:`due`."""
+    """M + z z^T, decomposed again if it is due: see :func:`due`."""
     turned = root.basis.T @ z
     late = due(turned, root.values, len(root.recent), delta=delta, refresh=refresh)
     root = root._replace(recent=np.vstack([root.recent, turned]))
@@ -37,14 +37,14 @@ def add(root: Root, z, *, delta: float, refresh: int) -> Root:
 
 
 def due(turned, values, n_recent: int, *, delta: float, refresh: int) -> bool:
-    """After ``refresh`` vectors, at once if one points where hardly any did before, and always if M is small."""
+    """Whether to decompose: after ``refresh`` vectors, on a new direction, and always if M is small."""
     if n_recent + 1 >= refresh or len(values) <= SMALL:
         return True
     return bool((turned**2 > NEW_DIRECTION * (values + delta)).any())
 
 
 def renewed(root: Root) -> Root:
-    """The same M, decomposed anew: O(k^3)."""
+    """The same M with a new decomposition, in O(k^3)."""
     if not len(root.recent):
         return root
     since = root.recent @ root.basis.T

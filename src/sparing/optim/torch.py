@@ -29,7 +29,7 @@ class CompAdaGrad(torch.optim.Optimizer):
     tau, delta, l2, refresh : float, float, float, int
         As in :func:`sparing.optim.comp_adagrad`. ``l2`` is a composite term, not added to the gradient.
     whole_model : bool, default=False
-        One sketch over all tensors of a group together, rather than one a tensor.
+        One sketch over all tensors of a group together, rather than one per tensor.
     seed : int, default=0
         Draws the sketches.
 
@@ -93,7 +93,7 @@ class CompAdaGrad(torch.optim.Optimizer):
             p.copy_(part.view_as(p))
 
     def load_state_dict(self, state_dict):
-        """As in torch, but for what must not be rounded to the parameters' precision."""
+        """As in torch, except that exact state is not rounded to the precision of the parameters."""
         super().load_state_dict(state_dict)
         numbers = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         tensors = chain.from_iterable(group["params"] for group in self.param_groups)
@@ -133,7 +133,7 @@ def _begin(x, group) -> dict:
 
 
 def _round(x, g, state, group):
-    """:func:`sparing.optim.comp_adagrad` in torch's words: learn from the gradient and step."""
+    """:func:`sparing.optim.comp_adagrad` in torch: update the moments and make a step."""
     n, k, signs, rows = x.numel(), state["rows"].numel(), state["signs"], state["rows"]
     eta, shift = group["lr"], group["lr"] * group["l2"]
     x, g = torch.cat([x, state["hidden"]]), torch.cat([g, torch.zeros_like(state["hidden"])])
@@ -177,7 +177,7 @@ def _hadamard(x):
 
 
 def _learn(state, z, group) -> None:
-    """Add z z^T, and decompose anew when it is time: see :func:`sparing.optim.root.add`."""
+    """Add z z^T, and decompose again when it is due: see :func:`sparing.optim.root.add`."""
     turned = state["basis"].T @ z
     late = due(turned, state["values"], len(state["recent"]), delta=group["delta"], refresh=group["refresh"])
     state["recent"] = torch.cat([state["recent"], turned[None]])

@@ -1,4 +1,4 @@
-"""What all optimisers ask of their arguments, and the types they share."""
+"""Argument checks and types that all optimisers share."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

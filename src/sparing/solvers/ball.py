@@ -1,4 +1,4 @@
-"""The constraint that weights stay in a ball, for any solver of a problem with a ridge."""
+"""Norm-constrained problems, solved by searching over the ridge."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,13 +18,13 @@ def norm(coef: np.ndarray) -> float:
 def within_ball(
     solve: Solver, ridge: float, radius: float, slope: float, size: Callable[[np.ndarray], float] = norm
 ) -> Solution:
-    r"""Minimise :math:`L(w) + \tfrac\lambda2 \|w\|^2` over :math:`\|w\| \le B`, L convex, by larger ridges.
+    r"""Minimise :math:`L(w) + \tfrac\lambda2 \|w\|^2` over :math:`\|w\| \le B` for convex L.
 
     If the constraint binds, the minimiser is that of :math:`L(w) + \tfrac\mu2 \|w\|^2` for the one
     :math:`\mu \ge \lambda` at which it has norm B (complementary slackness). The norm falls as :math:`\mu` grows,
     and is at most :math:`\|\nabla L(0)\|/\mu`, which brackets the root. ``solve(ridge, start)`` solves without the
-    constraint; ``slope`` is :math:`\|\nabla L(0)\|`, ``size`` the norm of w in a solution's
-    coef. Each solution is the start of the next.
+    constraint, ``slope`` is :math:`\|\nabla L(0)\|`, and ``size`` computes the norm of w from the coefficients of a
+    solution. Each solution is the starting point of the next.
     """
     solution = solve(ridge, None)
     if size(solution.coef) <= radius:

@@ -9,7 +9,7 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 
 class Descent(NamedTuple):
-    """Where conjugate gradients stopped: the point, H times it, the steps made and the energy left, by column."""
+    """The result of conjugate gradients: the point, H times it, the steps made and the remaining energy by column."""
 
     point: np.ndarray
     image: np.ndarray
@@ -30,8 +30,8 @@ def conjugate_gradients(
 
     The energy :math:`r^T P^{-1} r` of a residual is the error :math:`(x - x^*)^T H (x - x^*)` up to the factors
     between P and H: if :math:`P \preceq H`, it is no less. That error is twice the excess of the quadratic that
-    x minimises, so it is what ``enough(energy, x)`` is asked to judge, one answer a column. A product with H
-    serves all columns that still move: those that are done, or that rounding errors keep from moving, rest.
+    x minimises, so ``enough(energy, x)`` decides on it, column by column, when to stop. Columns that have converged, or
+    that rounding errors keep from improving, drop out of the products with H.
 
     >>> H = np.diag([1.0, 10.0, 100.0])
     >>> descent = conjugate_gradients(
@@ -49,22 +49,27 @@ def conjugate_gradients(
     for iteration in range(max_iter):
         moving &= ~enough(energy, point) & (energy > 0)
         if not moving.any():
-            return Descent(point, image, iteration, energy)
-        columns = slice(None) if moving.all() else moving  # a view where it can be one
+            return Descent(point, image, iteration, _known(energy, residual))
+        columns = slice(None) if moving.all() else moving  # a view if possible
         along, left = direction[:, columns], energy[columns].copy()
         product = apply(along)
         curvature = columnwise(along, product)
-        step = np.divide(left, curvature, out=np.zeros_like(left), where=curvature > 0)
+        step = np.divide(left, curvature, out=np.zeros_like(left), where=np.isfinite(curvature) & (curvature > 0))
         point[:, columns] += step * along
         image[:, columns] += step * product
         residual[:, columns] -= step * product
         preconditioned = inverse(residual[:, columns])
         energy[columns] = columnwise(residual[:, columns], preconditioned)
         direction[:, columns] = preconditioned + energy[columns] / left * along
-        moving[columns] = curvature > 0  # where rounding errors have the last word
-    return Descent(point, image, max_iter, energy)
+        moving[columns] = curvature > 0  # otherwise rounding errors prevail
+    return Descent(point, image, max_iter, _known(energy, residual))
+
+
+def _known(energy: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """The energies, with infinity where rounding errors made one negative: then nothing is known about the error."""
+    return np.where((energy > 0) | ((energy == 0) & ~residual.any(axis=0)), energy, np.inf)
 
 
 def columnwise(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """The inner product of each column of A with that of B."""
+    """Inner products of corresponding columns of A and B."""
     return np.einsum("ij,ij->j", A, B)

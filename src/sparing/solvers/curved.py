@@ -1,31 +1,33 @@
-"""Approximate inverses of the Hessian of a smooth loss: made when plain steps are too many, kept while they serve."""
+"""Approximate inverse Hessians of smooth losses, built when plain steps are too many and reused while they work."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from sparing.geometry.leverage import Sample, draw_by_leverage
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.inverses import RidgeInverse
+from sparing.linalg.rows import Rows
+from sparing.solvers.certificates import energy_root
 from sparing.solvers.conjugate import Operator
 from sparing.solvers.least_squares import OVERSAMPLING, SMALL
-from sparing.solvers.losses import SmoothLoss
+from sparing.solvers.smooth_losses import SmoothLoss
 
-PLAIN_STEPS = 100  # of conjugate gradients before a preconditioner is made
-PLAIN_STEPS_SMALL = 20  # where it costs no more than so many products with A: dense rows of few columns
-WORN_STEPS, WORN_RATIO = 12, 8.0  # one is made anew once it needs more steps, or curvatures fell by this factor
-MOST = 4000  # rows of a sketch that "auto" makes
+PLAIN_STEPS = 100  # steps of conjugate gradients before a preconditioner is built
+PLAIN_STEPS_SMALL = 20  # the same for dense rows of few columns, where a preconditioner is cheap
+WORN_STEPS, WORN_RATIO = 12, 8.0  # steps, or decrease of curvatures, after which a preconditioner is rebuilt
+MOST = 4000  # maximum sketch size of method="auto"
 
 
 class _Made(NamedTuple):
     inverse: RidgeInverse
-    curvature: np.ndarray  # of the examples, where it was made
+    curvature: np.ndarray  # of the examples when it was built
 
 
 class HessianInverse:
-    r"""The inverse of :math:`A^T D A + \lambda I`, or one near it, as the curvatures D of the loss change.
+    r"""The inverse of :math:`A^T D A + \lambda I`, or an approximation, as the curvatures D of the loss change.
 
-    ``method`` is "cg" (the ridge alone), "sketch" (rows drawn once and for all, with their present curvature),
-    "cholesky" (all rows), or "auto": "cg" until so many steps have been made that a preconditioner is called for.
+    ``method`` is "cg" (the ridge alone), "sketch" (rows sampled once, with their current curvatures), "cholesky" (all
+    rows), or "auto" ("cg" until the number of steps justifies a preconditioner).
     """
 
     def __init__(self, rows: Rows, loss: SmoothLoss, ridge: float, method: str, rng):
@@ -38,10 +40,10 @@ class HessianInverse:
         self.made: _Made | None = None
 
     def at(self, Z: np.ndarray) -> Operator:
-        r"""For weights and, in the last row, intercepts: apart from each other, which centred rows allow.
+        r"""The inverse at scores Z for weights and, in the last row, intercepts, which centred rows decouple.
 
-        One made before serves on. Where every curvature is at least 1/f of what it was then, P/f is below the Hessian,
-        as the energy of a residual must have it to bound its error.
+        An existing preconditioner P is reused. If every curvature is at least 1/f of its value at that time, P/f is at
+        most the Hessian, so that the energy of a residual bounds its error.
         """
         curvature = self.loss.curvature(Z)
         total = max(float(curvature.sum()), np.finfo(float).tiny)
@@ -50,24 +52,36 @@ class HessianInverse:
         if self.made is None or (fallen := _fallen(self.made.curvature, curvature)) > WORN_RATIO:
             self.made, fallen = _Made(RidgeInverse(self._sketch(Z), self.ridge), curvature), 1.0
         within = self.made.inverse
-        return lambda V: np.concatenate([fallen * within(V[:-1]), V[-1:] / total])
+        slack = fallen * within.ridge / self.ridge  # a ridge below rounding errors was raised to them
+        return lambda V: np.concatenate([slack * within(V[:-1]), V[-1:] / total])
+
+    def residual_norm(self, Z: np.ndarray, left: np.ndarray) -> float:
+        """The root of an upper bound of the energy of a residual, whatever rounding errors did to the inverse."""
+        curvature = self.loss.curvature(Z)
+        total = max(float(curvature.sum()), np.finfo(float).tiny)
+        weights = float(np.linalg.norm(left[:-1])) / np.sqrt(self.ridge)
+        if self.made is not None:
+            slack = _fallen(self.made.curvature, curvature) * self.made.inverse.ridge / self.ridge
+            columns = energy_root(self.made.inverse, left[:-1], self.ridge)
+            weights = min(weights, float(np.sqrt(slack) * np.linalg.norm(columns)))
+        return weights + float(np.linalg.norm(left[-1])) / np.sqrt(total)
 
     def served(self, steps: int) -> None:
-        """Take note of the steps that conjugate gradients made with it."""
+        """Record the number of conjugate gradient steps that it took."""
         if steps > WORN_STEPS:
             self.made = None
-        if self.adaptive and not self.rows.is_sparse:  # so many steps in all; of sparse rows, where one
-            self.plain_steps -= steps  # costs less, in each descent
+        if self.adaptive and not self.rows.is_sparse:  # the limit is on the total for dense rows, and
+            self.plain_steps -= steps  # on each descent for sparse ones, where a step costs less
 
     def precondition(self, Z: np.ndarray) -> None:
-        """From now on by a sketch; if it would be too large by all rows, unless they are sparse: then not at all."""
+        """Switch to a sketch; if it would be too large, to all rows of a dense matrix and to none of a sparse one."""
         self.adaptive = False
         if not self.small:
             self._draw(self._weighted(Z), min(MOST, min(self.rows.shape) // 2))
         self.method = "sketch" if self.sample is not None else "cg" if self.rows.is_sparse else "cholesky"
 
     def _sketch(self, Z: np.ndarray) -> Rows:
-        """Rows times the root of their curvature: all, or those drawn when the first was needed."""
+        """Rows times the square root of their curvature: all rows, or the sample drawn at first use."""
         weighted = self._weighted(Z)
         if self.method == "cholesky":
             return weighted
@@ -80,7 +94,7 @@ class HessianInverse:
         return Rows(self.rows.X, scale=own, shift=self.rows.shift)
 
     def _draw(self, weighted: Rows, most: int | None) -> Sample:
-        """Rows by their leverage, to be kept unless they ask for more than ``most``."""
+        """Sample rows by leverage; the sample is kept unless it should have more than ``most`` rows."""
         sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
         if most is None or sample.wanted <= most:
             self.sample, self.effective_dimension = sample, float(sample.scores.sum())
@@ -88,6 +102,6 @@ class HessianInverse:
 
 
 def _fallen(before: np.ndarray, now: np.ndarray) -> float:
-    """The largest factor by which a curvature fell; 1 if none did."""
+    """The largest factor by which a curvature decreased; 1 if none did."""
     with np.errstate(over="ignore"):
         return float(np.max(before / np.maximum(now, np.finfo(float).tiny), initial=1.0))

@@ -1,8 +1,8 @@
 r"""Kernel ridge regression, preconditioned by sampled columns of the kernel matrix (Agarwal & Gonen, appendix D).
 
-The weights of examples solve :math:`(K + \lambda I) \alpha = y`. With landmarks S drawn by leverage,
-:math:`\tilde K = K_{:S} K_{SS}^{-1} K_{S:}` is below K and within the ridge of it (Musco & Musco 2017), so that
-:math:`\tilde K + \lambda I` preconditions the system to a constant.
+The dual coefficients solve :math:`(K + \lambda I) \alpha = y`. With landmarks S drawn by leverage,
+:math:`\tilde K = K_{:S} K_{SS}^{-1} K_{S:}` is at most K and within the ridge of it (Musco & Musco 2017), so that
+:math:`\tilde K + \lambda I` bounds the condition number of the preconditioned system by a constant.
 """
 
 from collections.abc import Callable
@@ -16,25 +16,27 @@ from scipy.linalg import solve_triangular
 from sparing import checks
 from sparing.geometry.leverage import draw_by_leverage
 from sparing.linalg.gram import Gram, whitened
+from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.products import times
-from sparing.linalg.rows import RidgeInverse, Rows, ShiftedInverse
+from sparing.linalg.rows import Rows
 from sparing.linalg.threads import one_blas_thread
-from sparing.solvers.conjugate import columnwise, conjugate_gradients
-from sparing.solvers.least_squares import LeastSquares, Preconditioner
+from sparing.solvers.certificates import TERMS, certify_kernel
+from sparing.solvers.conjugate import Descent, columnwise, conjugate_gradients
+from sparing.solvers.least_squares import MARGIN, REFINEMENTS, LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS
 from sparing.types import Solution
 
-OVERSAMPLING = 0.25  # landmarks over d log d
-SMALL = 2500  # examples, up to which a factor costs no more
-ONE_THREAD = range(300, 1200)  # examples, for which a factor by one thread is no slower, as kernels come from numpy
-FEWEST, SHARE = 1000, 15  # landmarks to precondition with are at most so many, or one in so many examples
-DEVIATION, MOST_PROBES = 0.03, 16  # of the estimate of the effective dimension, and vectors it takes at most
+OVERSAMPLING = 0.25  # number of landmarks over d log d
+SMALL = 2500  # examples up to which a Cholesky factor costs no more than a sketch
+ONE_THREAD = range(300, 1200)  # numbers of examples for which one BLAS thread factors as fast as several
+FEWEST, SHARE = 1000, 15  # a preconditioner has at most max(FEWEST, n / SHARE) landmarks
+DEVIATION, MOST_PROBES = 0.03, 16  # target accuracy of the effective dimension, and maximum number of probes
 
 Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
 
 
 class KernelGram(Gram):
-    """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes a block of it whenever it is needed."""
+    """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes blocks on demand."""
 
     def __init__(self, kernel: Kernel, n: int, *, scale: np.ndarray | None = None):
         self.kernel, self.scale, self.shape = kernel, scale, (n, n)
@@ -54,7 +56,7 @@ class KernelGram(Gram):
 
 
 class Landmarks(NamedTuple):
-    r"""Sampled examples, and factors B with :math:`B^T B = K_{:S} K_{SS}^{-1} K_{S:}`, one column an example."""
+    r"""Sampled examples, and factors B with :math:`B^T B = K_{:S} K_{SS}^{-1} K_{S:}`, one column per example."""
 
     indices: np.ndarray
     factors: np.ndarray
@@ -62,7 +64,7 @@ class Landmarks(NamedTuple):
 
 
 def draw_landmarks(gram: Gram, ridge: float, rng, *, oversampling: float, most: int | None = None) -> Landmarks:
-    """Examples by leverage; a little is added to the diagonal of K_SS where it is singular."""
+    """Sample examples by leverage; a small jitter is added to the diagonal of a singular K_SS."""
     sample = draw_by_leverage(gram, ridge, rng, oversampling=oversampling, most=most)
     columns = gram.columns(sample.indices)
     triangle = ShiftedInverse(columns[sample.indices], 0.0).triangle
@@ -79,7 +81,7 @@ def solve_kernel_ridge(
     max_iter: int = 1000,
     random_state=None,
 ) -> Solution:
-    r"""Solve :math:`(K + \lambda I) \alpha = y`: the dual of ridge regression on features whose products K holds.
+    r"""Solve :math:`(K + \lambda I) \alpha = y`, the dual of ridge regression on features with inner products K.
 
     Parameters
     ----------
@@ -89,12 +91,13 @@ def solve_kernel_ridge(
     ridge : float
         :math:`\lambda > 0`.
     method : {"auto", "sketch", "cholesky", "cg"}
-        "sketch" is conjugate gradients preconditioned by landmarks, "cg" without. "auto" takes a Cholesky factor
-        up to 2,500 examples, else the sketch.
+        "sketch" is conjugate gradients preconditioned by landmarks, "cg" is conjugate gradients alone. "auto" uses a
+        Cholesky factor up to 2,500 examples and the sketch beyond.
     tol : float
-        How far :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` may be above its minimum, relative to it.
+        Relative tolerance on the excess of :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` over its
+        minimum. A solution with ``converged`` is within it, rounding errors included.
     max_iter : int
-        Steps at most, each of them a product with K.
+        Maximum number of steps, each a product with K.
     random_state : int, RandomState or None
         For the landmarks.
 
@@ -122,29 +125,66 @@ def solve_kernel_ridge(
 def _descend(
     gram: Gram, targets: np.ndarray, ridge: float, made: Preconditioner, probes: np.ndarray, tol: float, max_iter: int
 ) -> Solution:
-    """Conjugate gradients from what there is, for the targets and for probes of the effective dimension."""
-    wanted, dimension, made_one = slice(targets.shape[1]), made.effective_dimension, made.first is not None
+    """Conjugate gradients for the targets and for the probes of the effective dimension."""
+    wanted, dimension = slice(targets.shape[1]), made.effective_dimension
 
     def allowed(W: np.ndarray) -> np.ndarray:
         return np.maximum(tol * np.abs(columnwise(W[:, wanted], targets)), np.finfo(float).tiny)
 
-    if made.first is not None and np.all(made.rounding <= (scale := allowed(made.first))):
-        return Solution(made.first, 1, float(np.max(tol * made.rounding / scale)), True, 0, dimension)
-    near = np.full(probes.shape[1], DEVIATION * (dimension or 0.0) / ridge)
-    descent = conjugate_gradients(
+    if made.first is not None:
+        W, steps, energy, scale = made.first, 1, made.rounding, allowed(made.first)
+        settled = bool(np.all(energy <= scale))
+    else:
+        near = np.full(probes.shape[1], DEVIATION * (dimension or 0.0) / ridge)
+        descent = _conjugate(
+            gram, np.hstack([targets, probes]), ridge, made, lambda W: np.append(allowed(W), near), max_iter
+        )
+        if probes.size:
+            missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
+            dimension = (dimension or 0.0) + ridge * float(np.sum(probes * missing)) / probes.shape[1]
+        W, steps, energy = descent.point[:, wanted], descent.iterations, descent.energy[wanted]
+        scale = allowed(W)
+        settled = not np.all(energy <= scale) or _is_accurate(gram, ridge, W, energy, scale, steps)
+    excess = float(np.max(tol * energy / scale))
+    if not settled:
+        W, steps, excess = _confirmed(gram, targets, ridge, made, W, steps, tol, max_iter)
+    return Solution(W, steps, excess, excess <= tol, made.size, dimension)
+
+
+def _conjugate(gram: Gram, right, ridge: float, made: Preconditioner, allowed, max_iter: int) -> Descent:
+    return conjugate_gradients(
         lambda V: gram @ V + ridge * V,
-        np.hstack([targets, probes]),
+        right,
         made.inverse,
-        enough=lambda energy, W: energy <= np.append(allowed(W), near),
-        max_iter=max_iter - made_one,
-        start=made.first,
+        enough=lambda energy, W: made.slack * energy <= allowed(W),
+        max_iter=max_iter,
     )
-    if probes.size:
-        missing = made.inverse(probes) - descent.point[:, targets.shape[1] :]
-        dimension = (dimension or 0.0) + ridge * float(np.sum(probes * missing)) / probes.shape[1]
-    energy, scale = descent.energy[wanted], allowed(descent.point)
-    residual, converged = float(np.max(tol * energy / scale)), bool(np.all(energy <= scale))
-    return Solution(descent.point[:, wanted], descent.iterations + made_one, residual, converged, made.size, dimension)
+
+
+def _is_accurate(gram: Gram, ridge: float, W, energy, scale, steps: int) -> bool:
+    """Whether rounding errors are negligible, by a rough bound from the trace of K."""
+    unit = (TERMS + steps) * float(np.finfo(float).eps)
+    trace = float(gram.squared_norms().sum())
+    noise = unit * (trace + ridge) * np.linalg.norm(W, axis=0) / np.sqrt(ridge)
+    return bool(unit * trace <= 0.01 * ridge and np.all((np.sqrt(energy) + noise) ** 2 <= scale))
+
+
+def _confirmed(gram: Gram, targets, ridge: float, made: Preconditioner, W, steps: int, tol: float, most: int):
+    """Iterative refinement with the true residual: the solution, the number of steps and the certified excess."""
+    inverse = made.inverse if isinstance(made.inverse, RidgeInverse | ShiftedInverse) else None
+    best, excess = W, np.inf
+    with np.errstate(all="ignore"):  # infinities have no certificate
+        for _ in range(REFINEMENTS + 1):
+            found = certify_kernel(gram, targets, ridge, W, inverse, made.slack)
+            if not found.excess < 0.5 * excess:
+                break
+            best, excess = W, found.excess
+            if excess <= tol or steps >= most:
+                break
+            goal = MARGIN * tol * np.maximum(found.least, np.finfo(float).tiny)
+            more = _conjugate(gram, found.residual, ridge, made, lambda _, goal=goal: goal, most - steps)
+            W, steps = W + more.point, steps + more.iterations
+    return best, steps, excess
 
 
 def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, random_state) -> tuple[Solution, np.ndarray]:
@@ -165,13 +205,13 @@ def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, rando
 
 
 def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditioner:
-    """An inverse near that of the system."""
+    """A preconditioner for the system."""
     some = np.unique(np.random.default_rng(0).integers(gram.shape[0], size=64))
     among = gram.columns(some)[some]
     _refuse_asymmetric(among, among.T)
     if method == "cg":
         return Preconditioner(lambda V: V / ridge)
-    # Factors cost n m^2, a step n^2: beyond some landmarks, more steps are cheaper.
+    # Factors cost n m^2 and a step n^2, so with many landmarks more steps are cheaper.
     most = max(FEWEST, gram.shape[0] // SHARE)
     made = draw_landmarks(gram, ridge, rng, oversampling=OVERSAMPLING, most=most)
     inverse = RidgeInverse(Rows(made.factors), ridge)
@@ -179,11 +219,11 @@ def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditione
 
 
 def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
-    r"""Random signs z to be solved for beside the targets, for what the landmarks miss of the effective dimension.
+    r"""Random signs z, solved for along with the targets, that estimate the effective dimension outside the landmarks.
 
-    With :math:`P = \tilde K + \lambda I` that is :math:`\lambda\, \mathrm{tr}(P^{-1} - (K + \lambda I)^{-1})`, the
+    With :math:`P = \tilde K + \lambda I` that part is :math:`\lambda\, \mathrm{tr}(P^{-1} - (K + \lambda I)^{-1})`, the
     mean of :math:`\lambda z^T (P^{-1} z - (K + \lambda I)^{-1} z)`. It is at most the trace of
-    :math:`(K - \tilde K)/\lambda`, and its variance at most twice itself: that says how many z are needed.
+    :math:`(K - \tilde K)/\lambda`, and its variance at most twice its value, which determines the number of probes.
     """
     if not isinstance(made.inverse, RidgeInverse) or not made.effective_dimension:
         return np.empty((gram.shape[0], 0))
@@ -193,15 +233,18 @@ def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
 
 
 def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
-    """A Cholesky factor, raised above rounding errors where K is singular, and its solution."""
+    """The Cholesky solution; for a singular K the ridge is raised to the level of rounding errors."""
     products = gram.products()
-    probe = 1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]  # to compare all entries takes as long as the factor
+    probe = (
+        1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]
+    )  # comparing all entries would take as long as the factor
     _refuse_asymmetric(times(products, probe), times(products.T, probe))
     with one_blas_thread(len(products) in ONE_THREAD):
         inverse = ShiftedInverse(products, ridge)
         first, dimension = inverse(targets), inverse.effective_dimension
     rounding = inverse.rounding(products, columnwise(targets, first))
-    return Preconditioner(inverse, effective_dimension=dimension, first=first, rounding=rounding)
+    slack = inverse.ridge / ridge
+    return Preconditioner(inverse, effective_dimension=dimension, slack=slack, first=first, rounding=rounding)
 
 
 def _refuse_asymmetric(one_way: np.ndarray, other_way: np.ndarray) -> None:

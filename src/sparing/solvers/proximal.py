@@ -1,4 +1,4 @@
-"""The proximal point method: many easy problems at a larger ridge in place of one at the ridge asked for."""
+"""The proximal point method: a sequence of easier problems with a larger ridge."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,14 +7,16 @@ import numpy as np
 
 from sparing import checks
 from sparing.geometry.effective_dimension import best_ridge
+from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.rows import Rows
+from sparing.solvers.certificates import certify
 from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.least_squares import LeastSquares
-from sparing.solvers.losses import SmoothLoss
 from sparing.solvers.newton import Newton
+from sparing.solvers.smooth_losses import SmoothLoss
 from sparing.types import Solution
 
-INNER = 0.01  # of the energy that a proximal step starts from it may leave
+INNER = 0.01  # relative energy at which a proximal step stops
 
 
 def proximal_point(
@@ -26,10 +28,10 @@ def proximal_point(
 
     .. math:: \tfrac12 \|A w - y\|^2 + \tfrac\lambda2 \|w\|^2 + \tfrac{\lambda' - \lambda}2 \|w - w_{t-1}\|^2,
 
-    whose ridge is :math:`\lambda'` in all, so that a sketch for :math:`\lambda'` serves every step; the distance to
-    the solution shrinks by :math:`1 - \lambda/\lambda'` a step. :func:`~sparing.solvers.solve_ridge` with
-    ``sketch_ridge`` uses the same sketch for conjugate gradients at :math:`\lambda` itself, and needs
-    the root of that many passes: take that one for squares. This is the paper's method, to compare with.
+    whose total ridge is :math:`\lambda'`, so that one sketch for :math:`\lambda'` serves all steps; each step reduces
+    the distance to the solution by the factor :math:`1 - \lambda/\lambda'`. This is the method of the paper, for
+    comparison. For squared loss use :func:`~sparing.solvers.solve_ridge` with ``sketch_ridge``, which needs the square
+    root of that number of passes.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ def proximal_point(
     larger : float, optional
         :math:`\lambda'`; by default :func:`~sparing.geometry.best_ridge`.
     max_iter : int
-        Steps of conjugate gradients at most, over all proximal steps.
+        Maximum number of conjugate gradient steps over all proximal steps.
 
     Examples
     --------
@@ -54,13 +56,13 @@ def proximal_point(
     W, residual, steps, excess = np.zeros_like(problem.right), problem.right, 0, np.inf
     while steps < max_iter:
         energy = np.einsum("ij,ij->j", residual, made.inverse(residual))
-        # The sketch stands for the larger ridge: an energy at the smaller one is at most so many times as much.
+        # The sketch is for the larger ridge: the energy at the smaller one is at most this factor larger.
         excess = float(np.max(problem.tol * energy * (larger / ridge) / problem.allowed(W)))
         if excess <= problem.tol:
             break
         descent = conjugate_gradients(
             lambda V: rows.normal(V) + larger * V,
-            residual,  # of the proximal problem at w_{t-1}, where it is that of the original one
+            residual,  # at w_{t-1} the proximal and the original problem have the same residual
             made.inverse,
             enough=partial(_fallen, energy),
             max_iter=max_iter - steps,
@@ -68,6 +70,9 @@ def proximal_point(
         W = W + descent.point
         residual = residual - descent.image + (larger - ridge) * descent.point
         steps += descent.iterations
+    if excess <= problem.tol:
+        inverse = made.inverse if isinstance(made.inverse, RidgeInverse) else None
+        excess = certify(rows, targets, ridge, W, inverse, made.slack).excess
     coef = W[:, 0] if np.ndim(y) == 1 else W
     return Solution(coef, steps, excess, excess <= problem.tol, made.size, made.effective_dimension)
 
@@ -84,25 +89,24 @@ def proximal_smooth(
     max_iter: int = 10_000,
     random_state=None,
 ) -> Solution:
-    r"""The same for smooth losses: each step is one of :func:`~sparing.solvers.solve_smooth` at the larger ridge.
+    r"""The proximal point method for smooth losses: each step is solved as by :func:`~sparing.solvers.solve_smooth`.
 
-    All of them share one sketch. A step from :math:`W_{t-1}` to :math:`W_t` leaves the gradient
-    :math:`(\lambda' - \lambda)(W_{t-1} - W_t)` of the objective asked for, whose square over :math:`2\lambda` bounds
-    how far it is above its minimum.
+    All steps share one sketch. After a step from :math:`W_{t-1}` to :math:`W_t` the gradient of the original objective
+    is :math:`(\lambda' - \lambda)(W_{t-1} - W_t)`, and its squared norm over :math:`2\lambda` bounds the excess.
 
     Parameters
     ----------
     A, loss, ridge, n_outputs, fit_intercept, tol, random_state
         As for :func:`~sparing.solvers.solve_smooth`.
     larger : float, optional
-        :math:`\lambda'`; by default :func:`~sparing.geometry.best_ridge` of the rows times the root of the loss's
+        :math:`\lambda'`; by default :func:`~sparing.geometry.best_ridge` of the rows times the square root of the
         curvature at zero.
     max_iter : int
-        Newton steps at most, over all proximal steps.
+        Maximum number of Newton steps over all proximal steps.
 
     Examples
     --------
-    >>> from sparing.solvers.losses import LogisticLoss
+    >>> from sparing.solvers.smooth_losses import LogisticLoss
     >>> loss = LogisticLoss(np.array([1.0, 1.0, -1.0]), np.ones(3))
     >>> solution = proximal_smooth([[1.0], [2.0], [-1.0]], loss, ridge=1.0, larger=3.0, tol=1e-9)
     >>> solution.converged, solution.coef.round(3).ravel()

@@ -1,4 +1,4 @@
-"""Ridge regression: one problem, by whichever method is likely to be fastest."""
+"""Ridge regression by a sketch, a Cholesky factor or conjugate gradients."""
 
 from dataclasses import replace
 from functools import partial
@@ -38,24 +38,27 @@ def solve_ridge(
     ridge : float
         :math:`\lambda > 0`.
     method : {"auto", "sketch", "cholesky", "cg"}
-        "sketch" is conjugate gradients preconditioned by a sketch, "cg" without one. "auto" takes whichever is
-        likely to be fastest: a Cholesky factor for small problems; the sketch where the effective dimension is
-        small against both sides of A; for sparse problems plain steps first, a sketch if those do not do.
+        "sketch" is conjugate gradients preconditioned by a sketch, "cg" is conjugate gradients alone. "auto" picks the
+        method that is likely to be fastest. For a dense A that is a sketch if the effective dimension is small enough
+        for it to cost less than a Cholesky factor (or a QR factorisation, where rounding errors call for it). For a
+        sparse A it is plain steps first, and a sketch if these do not converge.
     sketch : {"auto", "leverage", "uniform", "srht"}
-        What a sketch is made of: rows drawn by leverage; as many drawn alike, which does where rows are much alike; or
-        as many random combinations of all rows (:func:`sparing.sketches.srht`), which take a Hadamard transform of
-        every column, but save steps where few rows carry a lot. "auto" is "srht" for dense rows of that kind, else
+        The kind of sketch: rows sampled by leverage; rows sampled uniformly, which suffices if leverages are similar;
+        or random combinations of all rows (:func:`sparing.sketches.srht`), which need a Hadamard transform of every
+        column but save steps if few rows have high leverage. "auto" is "srht" for dense rows of that kind, else
         "leverage".
     sketch_ridge : float, optional
-        A larger ridge to make the sketch for: it needs fewer rows, and the number of steps grows by up to
+        A larger ridge for the sketch, which then needs fewer rows; the number of steps grows by up to
         :math:`\sqrt{\lambda'/\lambda}`.
     radius : float, optional
-        The constraint :math:`\|w\| \le B`, for each target by itself.
+        The constraint :math:`\|w\| \le B`, for each target separately.
     start : array of the shape of coef, optional
     tol : float
-        How far the objective may be above its minimum, relative to it.
+        Relative tolerance on the excess of the objective over its minimum; at least 1.2e-7 for float32. A solution
+        with ``converged`` is within it, rounding errors included; within 5 ``tol`` if a sketch was used, as that
+        approximates A up to a constant.
     max_iter : int
-        Steps at most, each of them two products with A.
+        Maximum number of steps, each two products with A.
     random_state : int, RandomState or None
         For the sketch.
 
@@ -92,7 +95,7 @@ def solve_ridge(
 
 
 def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dimensions: int, options) -> Solution:
-    """One target at a time: each has a ridge of its own at which it reaches the ball's surface."""
+    """One target at a time: each reaches the surface of the ball at a ridge of its own."""
     found = []
     for y in targets.T:
         slope = float(np.linalg.norm(rows.transposed(y[:, None])))

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparing import checks
-from sparing.linalg.rows import RidgeInverse, Rows
+from sparing.linalg.inverses import RidgeInverse
+from sparing.linalg.rows import Rows
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.ridge import METHODS, SKETCHES, solve_ridge
 from sparing.types import Solution
@@ -23,12 +24,11 @@ def solve_ridge_path(
     max_iter: int = 1000,
     random_state=None,
 ) -> list[Solution]:
-    r"""One solution for each of several ridges, from the same sketch.
+    r"""Ridge solutions for several ridges from one sketch, in the order of ``ridges``.
 
-    Leverage scores fall as the ridge grows, so the rows drawn for the smallest ridge do for all others. Ridges are
-    solved from the largest to the smallest, each from where the last one ended; the order of the answers is
-    that of ``ridges``. Small problems share their products of columns instead. Keywords as for :func:`solve_ridge`;
-    with a ``radius`` every ridge is solved by itself.
+    Leverage scores decrease as the ridge grows, so the rows sampled for the smallest ridge suffice for all others.
+    Ridges are solved from the largest to the smallest with warm starts. Small problems share their Gram matrix
+    instead. Keywords as for :func:`solve_ridge`; with a ``radius`` every ridge is solved separately.
 
     Examples
     --------
@@ -44,15 +44,18 @@ def solve_ridge_path(
     checks.one_of("sketch", sketch, SKETCHES)
     smallest = LeastSquares(rows, targets, min(ridges), checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    made = smallest.preconditioner(checks.one_of("method", method, METHODS), sketch, rng)
+    made = smallest.shared(checks.one_of("method", method, METHODS), sketch, rng)
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)
-        shared = problem.plain()
-        if isinstance(made.inverse, RidgeInverse):
-            inverse = made.inverse.at(ridge)
-            shared = Preconditioner(inverse, made.size, slack=inverse.within.ridge / ridge)
-        solution = problem.descend(shared, start)
+        inverse = made.inverse.at(ridge) if isinstance(made.inverse, RidgeInverse) else None
+        if inverse is None:
+            solution = problem.descend(problem.plain(), start)
+        elif made.size:
+            sketched = Preconditioner(inverse, made.size, slack=inverse.ridge / ridge)
+            solution = problem.descend(sketched, start)
+        else:
+            solution = problem.direct(inverse) if method == "auto" else problem.descend(problem.whole(inverse), None)
         start = solution.coef
         solutions[ridge] = replace(solution, coef=start[:, 0] if np.ndim(y) == 1 else start)
     return [solutions[ridge] for ridge in ridges]

@@ -34,7 +34,7 @@ def step_size(
     radius : float
         B, the largest norm of the weights: 2-norm for ridge, 1-norm for lasso.
     budget : int
-        Looks an example, k + 1. Full information does without.
+        Looks per example, k + 1. Not needed for full information.
     second_moments : array of shape (n_attributes,)
         :math:`E[x_i^2]` for DDAERR and DDAELR; for two phases A, the averages of phase one.
     half_norm : float

@@ -1,4 +1,4 @@
-"""The step with an L1 term: a lasso whose Gram matrix is only known piecewise."""
+"""The step with an L1 penalty: a lasso solved with a working set of coordinates."""
 
 from collections.abc import Callable
 from warnings import warn
@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparing.kernels.descent import descend
 
-FIRST = 32  # coordinates that may join at once
-SWEEPS = 10  # between two looks whether the signs have settled
+FIRST = 32  # minimum number of coordinates that may join the working set at once
+SWEEPS = 10  # sweeps between checks of the signs
 ROUNDS = 2_000
 TOLERANCE = 1e-12
 
@@ -26,7 +26,7 @@ def solve_lasso(
 
     ``gram(W)`` gives :math:`A_{WW}`, ``product(x)`` gives :math:`A x`, ``target`` is b. Coordinates that break the
     optimality conditions :math:`|b - A x| \le \lambda` join the working set W, which begins with the support of
-    ``start``, until none does. (LARS, as in the paper, goes astray where correlations tie, and padding makes ties.)
+    ``start``, until none does. (LARS, as in the paper, fails on tied correlations, which padding creates.)
     """
     x = np.zeros_like(target)
     x[:] = start
@@ -45,7 +45,7 @@ def solve_lasso(
 
 
 def _descend(A, target, strength, x, slack) -> np.ndarray:
-    """Coordinate descent until the signs have settled, then the exact solution for these signs."""
+    """Coordinate descent until the signs are stable, then the exact solution for these signs."""
     x, signs = x.copy(), None
     for _ in range(ROUNDS):
         residual = target - A @ x
@@ -58,7 +58,7 @@ def _descend(A, target, strength, x, slack) -> np.ndarray:
                 return exact
     worst = np.abs(target - A @ x).max() - strength
     warn(
-        f"the L1 step did not settle: a gradient is {worst:.1e} beyond l1; a larger delta makes it easier.",
+        f"the L1 step did not converge: a gradient is {worst:.1e} beyond l1; a larger delta makes it easier.",
         ConvergenceWarning,
         stacklevel=2,
     )

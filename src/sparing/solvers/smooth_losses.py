@@ -1,4 +1,4 @@
-"""Smooth convex losses of a score, by example: what a Newton step needs to know of them."""
+"""Smooth convex losses with the derivatives that Newton's method needs."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from sparing.solvers.conjugate import Operator
 
 
 class SmoothLoss(Protocol):
-    """A sum over examples of a convex function of the scores Z, one row an example, one column an output."""
+    """A sum over examples of a convex function of the scores Z, with one row per example and one column per output."""
 
     def value(self, Z: np.ndarray) -> float: ...
 
@@ -22,7 +22,7 @@ class SmoothLoss(Protocol):
         ...
 
     def curvature(self, Z: np.ndarray) -> np.ndarray:
-        """One number an example that stands for its Hessian, for preconditioning."""
+        """One curvature per example that approximates its Hessian, for preconditioning."""
         ...
 
 
@@ -84,8 +84,8 @@ class MultinomialLoss:
         return (exponentials / total).T
 
     def _exponentials(self, Z):
-        """Of scores less the largest of their example, those scores, and the sums; one column an example, as sums over
-        the long axis of an array are several times as fast as scipy's softmax over the short one."""
+        """Exponentials of the scores minus their maximum, these differences, and the sums, with one column per example:
+        sums over the long axis are several times as fast as scipy's softmax over the short one."""
         scores = np.ascontiguousarray(Z.T)
         scores = scores - scores.max(axis=0)
         exponentials = np.exp(scores)

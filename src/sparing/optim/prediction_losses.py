@@ -1,4 +1,4 @@
-"""Losses of a linear prediction z against a target y, with their slopes in z."""
+"""Losses of a prediction z for a target y, with their derivatives in z."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from scipy.special import expit
 
 
 class Loss(NamedTuple):
-    """Value and a subgradient, entry by entry."""
+    """Value and subgradient, elementwise."""
 
     value: Callable[[np.ndarray, np.ndarray], np.ndarray]
     slope: Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -1,0 +1,73 @@
+"""Does solver="auto" of SketchedRidge choose well between a sketch and a Cholesky factor?
+
+    python benchmarks/sketched_choice.py [--rounds 3] [--values 5e7] [--operations 2e11]
+
+Dense rows of many shapes with eigenvalues from flat to steep, in the order of magnitude of the ridge 1e-5 n. All three
+solvers are fitted in turn, round by round, and the least processor time of each counts; set OPENBLAS_NUM_THREADS=1, or
+waiting threads count too. The last column is the time of "auto"
+over that of the better of the other two; problems that take less than 0.1 s are left out of the summary. Markdown.
+"""
+
+import argparse
+from itertools import product
+from time import process_time
+
+import numpy as np
+
+from sparing import SketchedRidge
+
+ROWS = 1_000, 2_000, 4_000, 8_000, 16_000, 50_000
+COLUMNS = 200, 1_200, 2_000, 3_000, 4_000, 8_000
+POWERS = 0.0, 1.0, 2.0, 4.0  # eigenvalues fall as i^-power
+SOLVERS = "cholesky", "sketch", "auto"
+MATTERS = 0.1  # seconds
+
+
+def make(n, d, power):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** (-power / 2)
+    return X, X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(n)
+
+
+def measure(X, y, rounds):
+    """Least seconds by solver, and the sketch that each made."""
+    models = {
+        name: SketchedRidge(1e-5 * len(X), solver=name, random_state=0) for name in ("cholesky", "sketch", "auto")
+    }
+    seconds = dict.fromkeys(models, np.inf)
+    for _ in range(rounds):
+        for name, model in models.items():
+            start = process_time()
+            model.fit(X, y)
+            seconds[name] = min(seconds[name], process_time() - start)
+    return seconds, models
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--values", type=float, default=5e7, help="of the largest matrix")
+    parser.add_argument("--operations", type=float, default=2e11, help="of the largest Cholesky factor")
+    options = parser.parse_args()
+    print("| rows | columns | power | dimension | sketch, steps | sketch / Cholesky | auto takes | auto / better |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    worst = 0.0
+    for n, d, power in product(ROWS, COLUMNS, POWERS):
+        if n * d > options.values or n * d * min(n, d) > options.operations:
+            continue
+        seconds, models = measure(*make(n, d, power), options.rounds)
+        better = min(seconds["cholesky"], seconds["sketch"])
+        ratio = seconds["auto"] / better
+        worst = max(worst, ratio if better >= MATTERS else 0.0)
+        sketched, auto = models["sketch"], models["auto"]
+        print(
+            f"| {n:,} | {d:,} | {power:g} | {sketched.effective_dimension_:.0f} | "
+            f"{sketched.sketch_size_:,}, {sketched.n_iter_} | {seconds['sketch'] / seconds['cholesky']:.2f} | "
+            f"{'sketch' if auto.sketch_size_ else 'Cholesky'} | {ratio:.2f}{'' if better >= MATTERS else ' (short)'} |",
+            flush=True,
+        )
+    print(f"\nLargest ratio where the better one takes {MATTERS} s or more: {worst:.2f}")
+
+
+if __name__ == "__main__":
+    main()
