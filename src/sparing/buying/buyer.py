@@ -7,7 +7,7 @@ import numpy as np
 from sparing import checks, designs
 from sparing.buying.plan import Plan
 from sparing.buying.shop import Shop
-from sparing.kernels.gather import rows_of
+from sparing.kernels.gather import matrix_view
 from sparing.kernels.purchase import buy_rows
 from sparing.types import Ledger, Query
 
@@ -44,7 +44,7 @@ class Buyer:
         attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)
         n, spent = buy_rows(
             self.plan.market(), shop.cheapest, self.seed, first_round, shop.budget, ledger.left,
-            rows_of(X), first, last, most, sizes, attributes, values,
+            matrix_view(X), first, last, most, sizes, attributes, values,
         )  # fmt: skip
         attributes = attributes[:n]
         keep(sizes, attributes, values[:n], y[first:last], probabilities=self.plan.inclusion[attributes])

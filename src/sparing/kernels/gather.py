@@ -9,7 +9,7 @@ from sparing.kernels.compiling import part
 from sparing.kernels.prefetch import prefetch
 
 
-class Rows(NamedTuple):
+class MatrixView(NamedTuple):
     """A matrix as kernels see it: one type for row-major, column-major, sliced and CSR matrices of one dtype.
 
     Dense: entry (r, i) is ``values[r * row_step + i * column_step]``. CSR: ``indptr`` is not empty, and the indices of
@@ -39,16 +39,16 @@ def _flat(array: np.ndarray) -> np.ndarray:
     return np.asarray(_SameMemory(array, (length if array.size else 0,), (item,)))
 
 
-def rows_of(X) -> Rows:
+def matrix_view(X) -> MatrixView:
     """Rows of a dense or CSR matrix. Nothing is copied, unless a slice runs backwards or between entries."""
     if sparse.issparse(X):
-        return Rows(_flat(X.data), 0, 0, _flat(X.indices), _flat(X.indptr))
+        return MatrixView(_flat(X.data), 0, 0, _flat(X.indices), _flat(X.indptr))
     steps = [step / X.itemsize for step in X.strides]
     if any(step < 0 or step != int(step) for step in steps):
         X = np.ascontiguousarray(X)
         steps = [step // X.itemsize for step in X.strides]
     none = np.zeros(0, np.int32)
-    return Rows(_flat(X), int(steps[0]), int(steps[1]), none, none)
+    return MatrixView(_flat(X), int(steps[0]), int(steps[1]), none, none)
 
 
 @part

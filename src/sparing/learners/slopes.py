@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sparing.kernels import series as kernel
 from sparing.kernels.ask import Draws, new_draws, new_room
-from sparing.kernels.gather import rows_of
+from sparing.kernels.gather import matrix_view
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.learners.losses import AnalyticLoss
 from sparing.learners.online_state import State
@@ -82,7 +82,7 @@ class PlugInSlope:
         draws = new_draws(options.n_point, options.n_inner, y.shape[1])
         ahead = new_draws(options.n_point, 0, y.shape[1])._replace(lookup=draws.lookup)
         room = new_room(draws, y.shape[1])
-        run_rows(model, table, seen, options, draws, *room, ahead, rows_of(X), y, first, last)
+        run_rows(model, table, seen, options, draws, *room, ahead, matrix_view(X), y, first, last)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class SeriesSlope:
         draws, terms = self._room(state)
         room = new_room(draws, y.shape[1])
         while first < last:
-            first = kernel.run_series(*state, self.series, draws, terms, *room, rows_of(X), y, first, last)
+            first = kernel.run_series(*state, self.series, draws, terms, *room, matrix_view(X), y, first, last)
             if first < last:
                 pending = self.ask(state)
                 row = X[[first]].toarray()[0] if sparse.issparse(X) else X[first]

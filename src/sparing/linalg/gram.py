@@ -6,7 +6,7 @@ from scipy.linalg import get_blas_funcs
 from sparing.linalg.inverses import ShiftedInverse
 from sparing.linalg.products import times
 
-FEW = 6  # columns up to which multiplying one at a time is faster
+FEW_COLUMNS = 6  # columns up to which multiplying one at a time is faster
 
 
 class Gram:
@@ -41,7 +41,7 @@ class Gram:
         return V if self.scale is None else V * self.scale[:, None]
 
     def _product(self, V: np.ndarray) -> np.ndarray:
-        if V.shape[1] > FEW or V.dtype != self.K.dtype:
+        if V.shape[1] > FEW_COLUMNS or V.dtype != self.K.dtype:
             return times(self.K, V)
         (symv,) = get_blas_funcs(("symv",), (self.K, V))  # reads one half of K only; a transposed view is no copy
         return np.column_stack([symv(1.0, self.K.T, column) for column in V.T])

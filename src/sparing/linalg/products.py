@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import blas
 
 _PREFIXES = {"f": "s", "d": "d"}  # of the functions for float32 and float64
-FEW = 4  # columns up to which multiplying one at a time is faster
+FEW_AT_ONCE = 4  # columns up to which multiplying one at a time is faster
 _MIRRORED = 512  # block size when copying one triangle to the other
 
 
@@ -26,7 +26,7 @@ def times(A, B: np.ndarray) -> np.ndarray:
     if not (as_it_is and A.size and B.size):
         return A @ B
     columns, turned = _columns(A)
-    if B.shape[1] <= FEW:
+    if B.shape[1] <= FEW_AT_ONCE:
         multiply = _function("gemv", A)
         products = [multiply(1.0, columns, column, trans=turned) for column in B.T]
         return products[0][:, None] if len(products) == 1 else np.stack(products).T

@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 
 from sparing import checks
-from sparing.theory.spread import certified, rate_of, setting_of
+from sparing.theory.spread import certified, rate_of, theorem_input
 
 
 def step_size(
@@ -52,7 +52,7 @@ def step_size(
     >>> step_size("AERR", n_attributes=50, budget=5, n_examples=400, radius=3.0)  # sqrt(k / (2dm))
     0.01
     """
-    s = setting_of(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
+    s = theorem_input(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
     rate = rate_of(s, radius)
     return rate.step_size(rate.enough(n_examples))
 
@@ -86,7 +86,7 @@ def risk_bound(
     >>> risk_bound("AERR", n_attributes=50, budget=5, n_examples=400, radius=3.0)  # 4 B^2 sqrt(2d / (km))
     9.0
     """
-    s = setting_of(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
+    s = theorem_input(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
     rate = rate_of(certified(s, foreseen), radius, foreseen)
     return rate.bound(rate.enough(n_examples))
 
@@ -111,7 +111,7 @@ def sample_complexity(
     >>> sample_complexity("AERR", excess=9.0, n_attributes=50, budget=5, radius=3.0)
     400
     """
-    s = setting_of(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
+    s = theorem_input(algorithm, n_attributes, budget, second_moments, half_norm, epsilon, point_looks, norm_bound)
     rate = rate_of(certified(s), radius)
     excess = checks.positive("excess", excess)
     least, about = ceil(rate.least_examples), ceil((rate.bound(1) / excess) ** 2)

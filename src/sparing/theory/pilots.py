@@ -11,8 +11,8 @@ from sparing.theory.spread import (
     certified,
     half_norm_of,
     rate_of,
-    setting_of,
     spread_of,
+    theorem_input,
     total_of,
     uniform,
 )
@@ -60,7 +60,7 @@ def pilot_size(
     checks.one_of("algorithm", algorithm, TWO_PHASED)
     checks.one_of("goal", goal, ("improve", "match"))
     d = checks.whole("n_attributes", n_attributes)  # Python's integer: NumPy's smaller ones overflow when squared
-    s = setting_of(algorithm, d, budget, second_moments, half_norm, None, None, norm_bound)
+    s = theorem_input(algorithm, d, budget, second_moments, half_norm, None, None, norm_bound)
     if ALGORITHMS[algorithm].penalty == "lasso":
         factor = 1.0 if goal == "improve" else d / total_of(s)
     elif goal == "improve":
@@ -98,7 +98,7 @@ def smallest_paying_pilot(
     """
     checks.one_of("algorithm", algorithm, TWO_PHASED)
     width = confidence_width(n_attributes=n_attributes, budget=budget, n_pilot=1, confidence=confidence)
-    s = setting_of(algorithm, n_attributes, budget, second_moments, half_norm, width, point_looks, norm_bound)
+    s = theorem_input(algorithm, n_attributes, budget, second_moments, half_norm, width, point_looks, norm_bound)
     rate = rate_of(certified(s, foreseen=True), 1.0, foreseen=True)
     n_pilot, most = 1, rate.enough(n_examples) - ceil(rate.least_examples)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sparing import checks
 
 
-class Setting(NamedTuple):
+class TheoremInput(NamedTuple):
     """What V depends on; second moments and half-norm are those of x/X."""
 
     algorithm: str
@@ -33,27 +33,27 @@ _REMEDIES = {
 }
 
 
-def _full_information(s: Setting) -> float:
+def _full_information(s: TheoremInput) -> float:
     r"""1, of the example itself: :math:`|w \cdot x - y| \le 2B`, and so :math:`G = 2B`."""
     return 1.0
 
 
-def uniform(s: Setting) -> float:
+def uniform(s: TheoremInput) -> float:
     r""":math:`2d/k` (HK Lemmas 3.3 and 3.8); it covers the exact :math:`(d + k - 1)/k` if :math:`k \le d + 1`."""
     return 2 * s.n_attributes / s.point_looks
 
 
-def _moment_ridge(s: Setting) -> float:
+def _moment_ridge(s: TheoremInput) -> float:
     """:math:`H/k + 1` (KS Theorem 3.5)."""
     return half_norm_of(s) / s.point_looks + 1
 
 
-def _moment_lasso(s: Setting) -> float:
+def _moment_lasso(s: TheoremInput) -> float:
     """:math:`L/k + 1` (KS Theorem 4.6)."""
     return total_of(s) / s.point_looks + 1
 
 
-def _two_phase_ridge(s: Setting) -> float:
+def _two_phase_ridge(s: TheoremInput) -> float:
     r"""The smaller of :math:`6d/k` (KS Lemma 3.8) and :math:`(2H + 2\sqrt{5/3}\, d\sqrt{H\epsilon})/k + 1` (Lemma 3.9).
 
     H is given (KS Theorem 3.6), or the upper estimate :math:`\|2A + 10\epsilon/3\|_{1/2}` (KS Theorem 3.12).
@@ -64,12 +64,12 @@ def _two_phase_ridge(s: Setting) -> float:
     return min(6 * s.n_attributes / s.point_looks, spread / s.point_looks + 1)
 
 
-def _two_phase_lasso(s: Setting) -> float:
+def _two_phase_lasso(s: TheoremInput) -> float:
     r""":math:`(8\|A\|_1 + 20 d\epsilon)/k + 1`, :math:`\epsilon` at most 1 (KS Theorem 4.7)."""
     return (8 * total_of(s) + 20 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
-def _foreseen_ridge(s: Setting) -> float:
+def _foreseen_ridge(s: TheoremInput) -> float:
     r"""As Theorem 3.6 if H is given; else :math:`16((\sqrt H + d\sqrt{2\epsilon})^2/k + 1)` or :math:`6d/k` (3.12)."""
     if s.half_norm is not None:
         return _two_phase_ridge(s)
@@ -77,19 +77,19 @@ def _foreseen_ridge(s: Setting) -> float:
     return min(6 * s.n_attributes / s.point_looks, 16 * (root**2 / s.point_looks + 1))
 
 
-def _foreseen_lasso(s: Setting) -> float:
+def _foreseen_lasso(s: TheoremInput) -> float:
     r""":math:`(16L + 88d\epsilon/3)/k + 1`, :math:`\epsilon` at most 1: at most :math:`61^2 d/(80k)` (Theorem 4.7)."""
     return (16 * total_of(s) + 88 / 3 * s.n_attributes * min(s.need("epsilon"), 1.0)) / s.point_looks + 1
 
 
-def half_norm_of(s: Setting, upper: float | None = None) -> float:
+def half_norm_of(s: TheoremInput, upper: float | None = None) -> float:
     if s.half_norm is not None:
         return s.half_norm
     moments = s.need("second_moments")
     return float(np.sqrt(moments if upper is None else 2 * moments + 10 / 3 * upper).sum() ** 2)
 
 
-def total_of(s: Setting) -> float:
+def total_of(s: TheoremInput) -> float:
     return float(s.need("second_moments").sum())
 
 
@@ -97,8 +97,8 @@ class Algorithm(NamedTuple):
     """Its penalty and V; for two phases also the V to foresee before phase one, from the true moments."""
 
     penalty: str
-    spread: Callable[[Setting], float]
-    foreseen: Callable[[Setting], float] | None = None
+    spread: Callable[[TheoremInput], float]
+    foreseen: Callable[[TheoremInput], float] | None = None
 
 
 ALGORITHMS = {
@@ -138,12 +138,12 @@ class Rate(NamedTuple):
         return n_examples
 
 
-def spread_of(s: Setting, foreseen: bool = False) -> float:
+def spread_of(s: TheoremInput, foreseen: bool = False) -> float:
     row = ALGORITHMS[s.algorithm]
     return (row.foreseen if foreseen and row.foreseen else row.spread)(s)
 
 
-def rate_of(s: Setting, radius: float, foreseen: bool = False) -> Rate:
+def rate_of(s: TheoremInput, radius: float, foreseen: bool = False) -> Rate:
     radius = checks.positive("radius", radius)
     gradient = 2 * s.norm_bound**2 * radius * sqrt(spread_of(s, foreseen))
     if ALGORITHMS[s.algorithm].penalty == "ridge":
@@ -151,7 +151,7 @@ def rate_of(s: Setting, radius: float, foreseen: bool = False) -> Rate:
     return Rate(radius * log(2 * s.n_attributes), 5 * radius, gradient, log(2 * s.n_attributes))
 
 
-def setting_of(algorithm, d, budget, second_moments, half_norm, epsilon, point_looks, norm_bound) -> Setting:
+def theorem_input(algorithm, d, budget, second_moments, half_norm, epsilon, point_looks, norm_bound) -> TheoremInput:
     """The options, checked, for data scaled to norm one."""
     checks.one_of("algorithm", algorithm, ALGORITHMS)
     d = checks.whole("n_attributes", d)
@@ -170,10 +170,10 @@ def setting_of(algorithm, d, budget, second_moments, half_norm, epsilon, point_l
         half_norm = checks.positive("half_norm", half_norm) / scale
     if epsilon is not None:
         epsilon = checks.positive("epsilon", epsilon, zero=True)
-    return Setting(algorithm, d, point_looks, second_moments, half_norm, epsilon, norm_bound)
+    return TheoremInput(algorithm, d, point_looks, second_moments, half_norm, epsilon, norm_bound)
 
 
-def certified(s: Setting, foreseen: bool = False) -> Setting:
+def certified(s: TheoremInput, foreseen: bool = False) -> TheoremInput:
     """Refuse moments that ||x|| <= X rules out, for no theorem covers them; averages need not sum to X^2."""
     summed = ALGORITHMS[s.algorithm].penalty == "ridge" and (foreseen or s.algorithm not in TWO_PHASED)
     if s.second_moments is not None:
