@@ -34,7 +34,7 @@ BUDGETS = [
     (True, "budget must be a whole number, 2 or more; got True"),
     ("3", "budget must be a whole number, 2 or more; got '3'"),
     (None, "budget must be a whole number, 2 or more; got None"),
-    (D + 1, f"budget is {D + 1} attributes an example but there are only {D}"),
+    (D + 1, f"budget is {D + 1} attributes per example but there are only {D}"),
 ]
 MOMENTS = [
     (np.ones(D - 1), f"second_moments has {D - 1} entries for {D} attributes"),

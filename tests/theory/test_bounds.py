@@ -290,7 +290,7 @@ def test_sample_complexity_is_the_least(name, excess):
         ("SGD", {}, "algorithm must be one of 'AERR', 'DDAERR'.*; got 'SGD'"),
         ("AERR", {"n_attributes": 0}, "n_attributes must be a whole number, 1 or more; got 0"),
         ("AERR", {"budget": None}, "budget must be a whole number, 2 or more; got None"),
-        ("AERR", {"budget": 41}, "budget is 41 attributes an example but there are only 40"),
+        ("AERR", {"budget": 41}, "budget is 41 attributes per example but there are only 40"),
         ("AERR", {"point_looks": 0}, "point_looks must be a whole number, 1 or more; got 0"),
         ("AERR", {"point_looks": 5}, "point_looks is 5 of a budget of 5 looks; leave at least one"),
         ("AERR", {"radius": -1.0}, "radius must be a positive finite number; got -1.0"),
