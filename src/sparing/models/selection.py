@@ -19,8 +19,8 @@ from sparing.models.summary import Summary, pair_moments, summarize
 
 FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
-UNCERTAIN = 0.3  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
-STANDARD_ERRORS = 2.0  # candidates within so many of the best, by paired differences, are averaged with it
+UNCERTAIN = 0.5  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
+STANDARD_ERRORS = 1.5  # candidates within so many of the best, by paired differences, are averaged with it
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
