@@ -79,16 +79,19 @@ def test_tables_are_whole_in_a_terminal_of_80_columns_and_in_a_pipe(run, monkeyp
         )
 
 
-@pytest.mark.parametrize("source", ["digits.csv", "digits.parquet", "digits.npz"])
-def test_compare_writes_what_the_library_returns(run, digits, tmp_path, source):
+@pytest.mark.parametrize(
+    ("source", "names"), [("digits.csv", ["AERR"]), ("digits.parquet", ["AERR"]), ("digits.npz", None)]
+)
+def test_compare_writes_what_the_library_returns(run, digits, tmp_path, source, names):
     target = [] if source.endswith("npz") else ["--target", "digit"]
-    result = run("compare", source, *target, "--budget", 8, *QUICK, "--output", "out")
+    given = [] if names is None else ["--algorithms", ",".join(names)]
+    result = run("compare", source, *target, *given, "--budget", 8, *QUICK, "--output", "out")
     assert result.exit_code == 0, result.output
     assert is_picture(tmp_path / "out.png")
     with (tmp_path / "out.csv").open(newline="") as file:
         header, *lines = csv.reader(file)
     assert tuple(header) == Row._fields
-    expected = compare(digits.data, digits.target, budget=8, seeds=2, points=2).rows
+    expected = compare(digits.data, digits.target, budget=8, algorithms=names, seeds=2, points=2).rows
     assert [Row(name, *map(float, numbers)) for name, *numbers in lines] == expected
     assert "365 rows, 64 attributes" in result.output
 
