@@ -28,4 +28,8 @@ def entry(function=None, *, any_order: bool = False):
     cache = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if cache is not None:  # with NUMBA_DISABLE_JIT=1 there is none
         cache._source_stamp = _SOURCES
+        # A cache of other sources is not even opened: it may name types that no longer exist.
+        cache._index_name = f"{_SOURCES[:12]}.{cache._index_name}"
+        cache._index_path = str(Path(cache._cache_path) / cache._index_name)
+        cache._data_name_pattern = f"{_SOURCES[:12]}.{cache._data_name_pattern}"
     return kernel
