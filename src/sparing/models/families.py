@@ -47,7 +47,7 @@ class Family:
     candidates : callable
         From cells and their summary to candidates: the same settings in the same order, whatever the cells.
     usual : int
-        The candidate to take where nothing can be judged.
+        The candidate to take where nothing can be judged, and to complete rows by.
     seconds : callable
         From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
         three as measured by ``benchmarks/keeping_speed.py``.
@@ -93,7 +93,7 @@ def full_covariance(penalty: str, iterations: int = ITERATIONS) -> Family:
     def seconds(size):
         return len(TOWARD_IDENTITY) * _em_seconds(size, iterations)
 
-    return Family("full covariance", candidates, 0, seconds, generative=True)
+    return Family("full covariance", candidates, _first_or_unpenalized(penalty), seconds, generative=True)
 
 
 def near_factors(penalty: str) -> Family:
@@ -107,7 +107,7 @@ def near_factors(penalty: str) -> Family:
     def seconds(size):
         return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[1])
 
-    return Family("covariance near factors", candidates, 0, seconds, generative=True)
+    return Family("covariance near factors", candidates, _first_or_unpenalized(penalty), seconds, generative=True)
 
 
 def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
@@ -121,7 +121,7 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
                 if done in stops and penalty == "ridge":
                     found.append(factor_candidate(f"rank {rank}, {done} iterations", data, factors))
             if penalty == "lasso":
-                found += _lasso(data, implied_covariance(factors))
+                found += _lasso(data, implied_covariance(factors), f"rank {rank}, ")
         return found
 
     def seconds(size):
@@ -129,6 +129,11 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
 
     usual = len(ranks) * len(stops) - 2 if penalty == "ridge" and len(stops) > 1 else -1
     return Family("factor", candidates, usual, seconds, generative=True)
+
+
+def _first_or_unpenalized(penalty: str) -> int:
+    """The usual candidate: of a lasso path its end, as a model completes rows by the regression that it implies."""
+    return 0 if penalty == "ridge" else -1
 
 
 def _em_seconds(size: Size, iterations: int) -> float:
@@ -153,9 +158,9 @@ def _shrunk(data: StandardizedCells, target: np.ndarray, priors, penalty: str, s
     return found
 
 
-def _lasso(data: StandardizedCells, covariance: np.ndarray) -> list[Candidate]:
-    """The lasso path on a joint covariance of standardized cells."""
+def _lasso(data: StandardizedCells, covariance: np.ndarray, of: str = "") -> list[Candidate]:
+    """The lasso path on a joint covariance of standardized cells, of a model of that name."""
     d = data.n_attributes
     whole = covariance_candidate("", data, covariance)
     paths = pairwise.lasso_path(covariance[:d, :d], covariance[:d, d:])
-    return [Candidate(setting, data.weights(path), whole.attributes) for setting, path in paths]
+    return [Candidate(of + setting, data.weights(path), whole.attributes) for setting, path in paths]
