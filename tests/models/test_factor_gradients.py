@@ -69,7 +69,7 @@ def test_all_three_ways_make_the_same_step(monkeypatch):
     table = one_step(data, factors)
     monkeypatch.setattr(gradients_module, "TABLE", 0)
     few = one_step(data, factors)
-    monkeypatch.setattr(gradients_module, "FEW", 0.0)
+    monkeypatch.setattr(gradients_module, "SHORT", 0.0)
     many = one_step(data, factors)
     for other in (few, many):
         np.testing.assert_allclose(other.noise, table.noise, rtol=1e-9)

@@ -12,9 +12,9 @@ from sparing.models.families import Family, Size
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.selection import (
-    Comparison,
+    CrossValidation,
     affordable_families,
-    compare,
+    cross_validate,
     planning_weights,
     select,
     usual_model,
@@ -40,9 +40,13 @@ def fixed(name, *weights, covariance=None):
 # Choices among losses -----------------------------------------------------------------------------------------------
 
 
-def comparison(*losses):
-    losses = np.array(losses)
-    return Comparison([("family", str(i)) for i in range(len(losses))], losses, 2.0 * losses)
+def comparison(*seen, unseen=None, unbiased=None):
+    """By expected losses alone, unless unbiased ones are given: others vary so much that they do not count."""
+    seen = np.array(seen)
+    if unbiased is None:
+        unbiased = 1e9 * np.random.default_rng(9).standard_normal(seen.shape)
+    names = [("family", str(i)) for i in range(len(seen))]
+    return CrossValidation(names, seen, np.zeros(len(seen)) if unseen is None else np.array(unseen), np.array(unbiased))
 
 
 def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_differences():
@@ -51,16 +55,32 @@ def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_diff
     own -= own.mean()
     error = own.std() / 10.0
     near, far = 1.49 * error, 1.51 * error
-    found = comparison(common + 1.0, common, common + own + near, common + own + far, common + 1e-9)
+    found = comparison(common + 1.0, common, common + own + near, common + own + far, common + 1e-6)
     assert found.best == 1
     assert found.chosen() == [1, 2]  # the first and the last are surely worse, by however little
     assert comparison(common).chosen() == [0]
     assert comparison(common, common).chosen() == [0, 1]
 
 
+def test_two_estimates_of_a_difference_are_weighed_by_their_precision():
+    """Variances v and 3 v of independent estimates: weights 3/4 and 1/4, and a variance of 3/4 v."""
+    noise = np.tile([1.0, -1.0], 50)
+    found = comparison(0 * noise, noise + 0.4, unbiased=[0 * noise, np.sqrt(3.0) * noise + 0.8])
+    means, errors = found.differences(0)
+    np.testing.assert_allclose(means, [0.0, 0.75 * 0.4 + 0.25 * 0.8])
+    np.testing.assert_allclose(errors[1], np.sqrt(0.75 / 100))
+
+
+def test_what_rests_on_the_reference_alone_is_doubted_where_the_unbiased_estimate_is_precise():
+    common = np.random.default_rng(0).standard_normal(100)
+    apart = {"unseen": [0.0, 0.3]}
+    assert comparison(common, common, **apart).best == 0
+    assert comparison(common, common, **apart, unbiased=[common, common - 0.1]).best == 1  # by no more than rounding
+
+
 def test_the_risk_reported_is_the_unbiased_one():
     losses = np.array([1.0, 2.0, 3.0, 6.0])
-    risk, error = comparison(losses).risk(0)
+    risk, error = comparison(losses, unbiased=[2.0 * losses]).risk(0)
     assert risk == 6.0
     assert error == pytest.approx(2.0 * losses.std() / 2.0)
 
@@ -74,7 +94,7 @@ def test_the_clearly_better_one_is_chosen(best):
     X, y, w = regression()
     cells = uniform_cells(X, y, 4).in_order()
     weights = np.roll([w, 0 * w, -w], best, axis=0)
-    found = compare(cells, [fixed("a", weights[0]), fixed("b", *weights[1:])])
+    found = cross_validate(cells, [fixed("a", weights[0]), fixed("b", *weights[1:])])
     assert found.names == [("a", "number 0"), ("b", "number 0"), ("b", "number 1")]
     assert found.best == best
     assert found.chosen() == [best]
@@ -93,7 +113,7 @@ def test_models_are_judged_by_what_they_were_not_fitted_to():
         learnt_from.append({tuple(target) for target in cells.targets.tolist()})
         return families.mean_target().candidates(cells, summary)
 
-    found = compare(cells, [Family("none", candidates, 0, lambda size: 0.0)])
+    found = cross_validate(cells, [Family("none", candidates, 0, lambda size: 0.0)])
     everyone = {tuple(target) for target in cells.targets.tolist()}
     held_out = [everyone - learnt for learnt in learnt_from]
     assert [len(part) for part in held_out] == [10, 10, 10, 10]
@@ -113,7 +133,7 @@ def test_rows_are_completed_by_the_model_of_the_largest_likelihood():
     cells = uniform_cells(X, y, 4).in_order()
     wrong = [fixed("a", 0 * w, covariance=np.eye(8)), fixed("b", -w, covariance=9.0 * covariance)]
     right = fixed("c", w, covariance=covariance)
-    together, alone = compare(cells, [*wrong, right]), compare(cells, [right])
+    together, alone = cross_validate(cells, [*wrong, right]), cross_validate(cells, [right])
     np.testing.assert_allclose(together.expected[2], alone.expected[0], rtol=1e-12)
     assert together.best == 2
 
@@ -122,15 +142,15 @@ def test_long_fits_are_judged_by_one_split():
     X, y, w = regression(n=60)
     slow = fixed("slow", w)
     slow = Family(slow.name, slow.candidates, 0, lambda size: selection.LONG + 0.1)
-    assert compare(uniform_cells(X, y, 4).in_order(), [slow]).expected.shape == (1, 20)
+    assert cross_validate(uniform_cells(X, y, 4).in_order(), [slow]).expected.shape == (1, 20)
 
 
 def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(monkeypatch):
     X, y, w = regression(n=60)
     monkeypatch.setattr(selection, "JUDGED", 5.5 * 4**3)  # five examples of four cells, in each of four folds
-    assert compare(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 20)
+    assert cross_validate(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 20)
     monkeypatch.setattr(selection, "JUDGED", 1.0)
-    assert compare(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 4)
+    assert cross_validate(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 4)
 
 
 # The model ----------------------------------------------------------------------------------------------------------
@@ -139,7 +159,7 @@ def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(
 def test_the_model_is_the_average_by_family_of_those_chosen(monkeypatch):
     X, y, w = regression(n=40)
     cells = uniform_cells(X, y, 4).in_order()
-    monkeypatch.setattr(Comparison, "chosen", lambda self: [0, 1, 2])
+    monkeypatch.setattr(CrossValidation, "chosen", lambda self: [0, 1, 2])
     model = select(cells, [fixed("a", w, 3.0 * w), fixed("b", 10.0 * w, 99.0 * w)])
     np.testing.assert_allclose(model.weights, 6.0 * w)
     np.testing.assert_allclose(model.intercept, y.mean() - summarize(cells).means @ model.weights)
@@ -151,11 +171,11 @@ def test_what_was_chosen_and_why_is_told():
     X, y, w = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
     competing = [fixed("a", 0 * w), fixed("b", -w, w)]
-    facts, found = select(cells, competing).facts, compare(cells, competing)
+    facts, found = select(cells, competing).facts, cross_validate(cells, competing)
     assert facts["setting"] == "b: number 1"
     assert (facts["risk"], facts["risk_error"]) == found.risk(2)
     assert facts["families"] == ["b"]
-    assert "of 3 candidates b (number 1) had the least expected error on held-out examples" in facts["why"]
+    assert "of 3 candidates b (number 1) has the least estimated risk on whole rows" in facts["why"]
     assert [(c["family"], c["setting"], c["used"]) for c in facts["candidates"]] == [
         ("a", "number 0", False),
         ("b", "number 0", False),

@@ -7,7 +7,7 @@ from sparing.kernels.sweep import own_lines
 from sparing.models.covariance import covariance_gradients
 from sparing.models.em import StandardizedCells
 
-FEW = 1.5  # cells and targets per factor, up to which systems of those are quicker than systems of factors
+SHORT = 1.5  # cells and targets per factor, up to which systems of those are quicker than systems of factors
 TABLE = 1 << 17  # covariances, up to which (and up to two per cell) a table of them is quicker than products
 
 
@@ -27,7 +27,7 @@ def covariance_parts(factors: kernel.Factors, n_outputs: int) -> kernel.Parts:
 def factor_gradients(data: StandardizedCells, factors: kernel.Factors) -> kernel.Gradients:
     """The log-likelihood of all cells and targets, and its gradient in loadings and noise."""
     rank = factors.loadings.shape[1]
-    few = data.up_to(FEW * rank)
+    few = data.up_to(SHORT * rank)
 
     def add(first, last):
         gradients = kernel.Gradients(np.zeros_like(factors.loadings), np.zeros_like(factors.noise), np.zeros(1))

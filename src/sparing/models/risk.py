@@ -10,7 +10,7 @@ from sparing.kernels import condition as kernel
 from sparing.kernels.factor import Factors, new_room
 from sparing.kernels.pairs import predict_products
 from sparing.models.em import StandardizedCells
-from sparing.models.factor_gradients import FEW, covariance_parts
+from sparing.models.factor_gradients import SHORT, covariance_parts
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.summary import Summary
 
@@ -63,7 +63,7 @@ def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
     else:
         factors = Factors(np.ascontiguousarray(reference.loadings / spreads[:, None]), reference.noise / spreads**2)
         rank = factors.loadings.shape[1]
-        few = data.up_to(FEW * rank)
+        few = data.up_to(SHORT * rank)
         if few:
             parts = covariance_parts(factors, 0)
             kernel.condition_by_parts(parts, looks, 0, few, data.block(few), solution, likelihoods)
@@ -81,9 +81,9 @@ def completed_losses(
     With :math:`\hat x = E[x | x_S]`, the reference's own weights :math:`w_0` and :math:`V = \mathrm{Cov}(x | x_S)` it
     is :math:`(y - w^T \hat x)^2 + (w - w_0)^T V (w - w_0) - w_0^T V w_0`: what is unseen of the row adds to the error
     as far as weights differ from :math:`w_0`, and the target has its part of it already. By the law of total variance
-    the mean of :math:`v^T V v` is :math:`v^T \Sigma v` less the mean square of :math:`v^T \hat x`. The first part has one
-    row per candidate and one column per example, short examples first; the rest, which rests on the reference alone, one
-    entry per candidate. Both are relative to the targets' variances, averaged over outputs.
+    the mean of :math:`v^T V v` is :math:`v^T \Sigma v` less the mean square of :math:`v^T \hat x`. The first part has
+    one row per candidate and one column per example, short examples first; the second, which rests on the reference
+    alone, one entry per candidate. Both are relative to the targets' variances, averaged over outputs.
     """
     gaussian, spreads = reference.attributes(), summary.target_spreads
 

@@ -19,8 +19,8 @@ from sparing.models.summary import Summary, pair_moments, summarize
 
 FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
-UNCERTAIN = 0.5  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
-STANDARD_ERRORS = 1.5  # candidates within so many of the best, by paired differences, are averaged with it
+UNCERTAIN = 0.3  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
+STANDARD_ERRORS = 2.0  # candidates within so many of the best, by paired differences, are averaged with it
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
@@ -53,6 +53,11 @@ class CrossValidation:
     unseen: np.ndarray  # (n_candidates,)
     unbiased: np.ndarray  # (n_candidates, n_examples)
 
+    @property
+    def expected(self) -> np.ndarray:
+        """Expected losses, (n_candidates, n_examples)."""
+        return self.seen + self.unseen[:, None]
+
     def differences(self, base: int) -> tuple[np.ndarray, np.ndarray]:
         """How much more risk each candidate has than the candidate ``base``, and the standard error of that."""
         n = self.seen.shape[1]
@@ -67,7 +72,7 @@ class CrossValidation:
     @cached_property
     def best(self) -> int:
         """The candidate of least risk: none is better than it by paired differences, or nearly so."""
-        best = int(np.argmin(self.seen.mean(axis=1) + self.unseen))
+        best = int(np.argmin(self.expected.mean(axis=1)))
         for _ in range(len(self.names)):
             better = int(np.argmin(self.differences(best)[0]))
             if better == best:
@@ -175,9 +180,17 @@ def _explained(judged: CrossValidation, chosen: list[int]) -> dict[str, Any]:
     )
     (risk, error), (means, errors) = judged.risk(best), judged.differences(best)
     candidates = [
-        {"family": name, "setting": setting, "excess": float(means[c]), "excess_error": float(errors[c]),
-         "risk": judged.risk(c)[0], "risk_error": judged.risk(c)[1], "used": c in chosen}
+        {
+            "family": name,
+            "setting": setting,
+            "error": float(judged.expected[c].mean()),
+            "excess": float(means[c]),
+            "excess_error": float(errors[c]),
+            "risk": judged.risk(c)[0],
+            "risk_error": judged.risk(c)[1],
+            "used": c in chosen,
+        }
         for c, (name, setting) in enumerate(names)
-    ]  # fmt: skip
+    ]
     facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
     return facts | {"candidates": candidates}
