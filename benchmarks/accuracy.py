@@ -257,7 +257,7 @@ def table(task: Task, repetitions: int) -> None:
     print(f"\n### {task.title}\n\nImprovement ratio {ratio:.3g}, {len(task.data.y):,} training rows.", end=" ")
     if penalty == "ridge":
         print(f"Offline ridge, which reads everything: {offline_ridge(task.data):.3f}.", end="")
-    print("\n\n| learner | test loss / zero predictor's | distinct looks an example | radius | step × |")
+    print("\n\n| learner | test loss / zero predictor's | distinct looks per example | radius | step × |")
     print("| --- | --- | --- | --- | --- |")
     for name, method in track(task.methods.items(), task.title, console=Console(stderr=True), transient=True):
         radius, scale = choose(task, method)

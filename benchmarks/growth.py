@@ -98,7 +98,7 @@ def main() -> None:
         np.random.default_rng(0).random(1_000_003, dtype=np.float32), 120_000_000 if quick else 600_000_000
     )
     names = [*(cls.__name__ for cls in LEARNERS), "memory alone"]
-    print("Time per example over that at d = 1,000.\n\n| looks | d |", " | ".join(names), "|")
+    print("Time per example relative to that at d = 1,000.\n\n| looks | d |", " | ".join(names), "|")
     print("|", " | ".join(["---"] * (2 + len(names))), "|")
     with config_context(assume_finite=True):
         for looks in (5, 57):
