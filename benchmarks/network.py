@@ -34,7 +34,7 @@ def main() -> None:
     torch.set_num_threads(1)
     optimisers = {
         "torch.optim.Adagrad": (torch.optim.Adagrad, {}),
-        "CompAdaGrad, k = 16 a tensor": (CompAdaGrad, {"k": 16}),
+        "CompAdaGrad, k = 16 per tensor": (CompAdaGrad, {"k": 16}),
         "CompAdaGrad, k = 16 for all": (CompAdaGrad, {"k": 16, "whole_model": True}),
     }
     print("| optimiser | step size | training loss |\n| --- | --- | --- |")
