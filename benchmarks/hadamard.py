@@ -1,9 +1,9 @@
-"""Time of the Hadamard transform in copies of the vector, and of a round of CompAdaGrad in rounds of diagonal AdaGrad.
+"""Time of a Hadamard transform relative to copying the vector, and of CompAdaGrad relative to diagonal AdaGrad.
 
     python benchmarks/hadamard.py [--quick]
 
-Everything is taken in turn, round after round, in one thread, by its processor time; the median of the ratios counts,
-with the quartiles beside it. Prints Markdown tables.
+Everything is timed alternately, round by round, in one thread and in processor time. Tables show the median of the
+ratios with the quartiles. Prints Markdown tables.
 """
 
 import os

@@ -1,10 +1,11 @@
-"""Does anybody lose by switching? Small and well-conditioned problems against scikit-learn's estimators.
+"""Does switching from scikit-learn's estimators cost time? Small and well-conditioned problems.
 
     python benchmarks/sketched_easy.py [--rounds 9] [--only ridge]    # about two minutes
 
-Every estimator is fitted in turn, round by round: ours as it comes, scikit-learn's as it comes and at finer tolerances.
-The median over the rounds of the ratio of times counts, to the fastest of theirs whose objective is within 1e-6 of the
-best one found; and beside it the ratio to theirs as it comes, with how far above the best that one stops. Markdown.
+All estimators are fitted alternately, round by round: ours with default options, scikit-learn's with default options
+and at smaller tolerances. The first ratio compares our time with that of the fastest of theirs whose objective is
+within 1e-6 of the best one found (median over rounds). The second compares it with their default options; the last
+column says how far above the best objective those stop. Prints Markdown.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""Time per example as a multiple of that of a loop which only reads as many random cells.
+"""Time per example relative to a loop that only reads the same number of random cells.
 
     python benchmarks/speed.py            # some minutes, 1 GB
     python benchmarks/speed.py --quick
 
-The loop is compiled too, reads the same float32 matrix, larger than the cache, and takes its random positions from the
-learners' own generator: new ones in every round, as the learners do, or the cache would hold them. The learners run
-warm, on all rows, in turn with the loop. The best processor time of each
-counts; the median of the ratios round by round is printed beside it. Scikit-learn's check that all of X is finite reads
-the whole matrix, far more than a learner does; it is switched off here as a user can
-(``sklearn.config_context(assume_finite=True)``), and what it costs is printed last. Prints Markdown tables.
+The loop is compiled, too. It reads the same float32 matrix, which is larger than the cache, and takes its random
+positions from the learners' own generator: new ones in every round, as the learners do, so that they are not in the
+cache. The learners run compiled, on all rows, alternating with the loop. The best processor time of each counts; the
+median of the ratios round by round is printed, too. scikit-learn's check that X is finite reads the whole matrix, far
+more than a learner does. It is switched off here, as a user can do (``sklearn.config_context(assume_finite=True)``),
+and its cost is printed last. Prints Markdown tables.
 """
 
 import argparse
