@@ -72,7 +72,7 @@ def budgets(radius, accuracy) -> dict[str, int]:
 
 
 def best_of_grid(data, seed, options):
-    """Test loss and looks an example of the step that did best on the validation data."""
+    """Test loss and looks per example of the step size that did best on the validation data."""
     (X, y), valid, test = data
     models = [AESVR(N_ATTRIBUTES, step_scale=s, random_state=seed, **options).run(X, y) for s in STEP_SCALES]
     best = min(models, key=lambda model: tube_loss(model.coef, *valid))

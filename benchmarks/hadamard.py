@@ -28,7 +28,7 @@ def seconds(action, repeats) -> float:
 
 
 def in_turn(actions, rounds, repeats) -> np.ndarray:
-    """Times of every action, one row a round: whatever slows the machine down slows them all."""
+    """Times of every action, one row per round: whatever slows the machine down slows them all."""
     for action in actions:
         action()
     return np.array([[seconds(action, repeats) for action in actions] for _ in range(rounds)])

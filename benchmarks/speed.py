@@ -47,7 +47,7 @@ def make_matrix(n_rows, n_attributes):
 
 
 def make_learner(cls, X, budget, split):
-    """Theory's step, told how large examples are."""
+    """The step size of the theorem, for the norm of the examples."""
     moments = second_moments(X)
     norm = float(np.sqrt(moments.sum())) if cls.penalty == "ridge" else 1.0
     known = {"second_moments": moments} if cls in (DDAERR, DDAELR) else {}
@@ -62,7 +62,7 @@ def seconds(action) -> float:
 
 
 def interleaved(actions, rounds) -> np.ndarray:
-    """Times of every action, one row a round: whatever slows the machine down slows them all."""
+    """Times of every action, one row per round: whatever slows the machine down slows them all."""
     for action in actions:
         action()
     return np.array([[seconds(action) for action in actions] for _ in range(rounds)])
