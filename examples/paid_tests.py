@@ -65,8 +65,8 @@ curves = {type(learner).__name__: treat(learner) for learner in (online, keeping
 # An online learner and a keeping learner
 # ---------------------------------------
 # The online learner makes one step per patient and needs almost no memory. The dip in its curve is the end of its
-# pilot, a tenth of the patients. The keeping learner stores every value it paid for, and has learnt almost everything
-# after a few hundred patients.
+# pilot, a tenth of the patients. The keeping learner stores every value it paid for, and explains about 80 % of the
+# variance after 400 patients.
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, (cells, part) in ((name, curve.T) for name, curve in curves.items()):
     look = ALGORITHMS[name]
