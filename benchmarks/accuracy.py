@@ -1,13 +1,13 @@
-"""Test loss of every learner over that of the zero predictor: the papers' experiments, with honest tuning.
+"""Test loss of every learner relative to that of the zero predictor: the papers' experiments, tuned on held-out rows.
 
     SPARING_DATA=folder python benchmarks/accuracy.py                 # everything, an hour or so
     SPARING_DATA=folder python benchmarks/accuracy.py mnist-ridge     # one table
     python benchmarks/accuracy.py --quick simulated                   # no data files needed
 
 Radius and step size are chosen on a fifth of the training data that the learner does not see, by the mean over five
-shuffles. Then the learner runs once over all training rows, in a new order and with new draws
-each repetition, and meets the test data only then. "As many attributes" gives a learner that reads whole rows so many
-of them that it sees no more values in all. Prints Markdown tables: mean ± standard deviation over the repetitions.
+shuffles. Then the learner runs once over all training rows per repetition, in a new order and with new draws, and is
+tested only then. "As many attributes" limits a learner of whole rows to as many rows as hold the same number of values.
+Prints Markdown tables: mean ± standard deviation over the repetitions.
 """
 
 import argparse
@@ -257,7 +257,7 @@ def table(task: Task, repetitions: int) -> None:
     print(f"\n### {task.title}\n\nImprovement ratio {ratio:.3g}, {len(task.data.y):,} training rows.", end=" ")
     if penalty == "ridge":
         print(f"Offline ridge, which reads everything: {offline_ridge(task.data):.3f}.", end="")
-    print("\n\n| learner | test loss / zero predictor's | distinct looks an example | radius | step × |")
+    print("\n\n| learner | test loss / zero predictor's | distinct looks per example | radius | step × |")
     print("| --- | --- | --- | --- | --- |")
     for name, method in track(task.methods.items(), task.title, console=Console(stderr=True), transient=True):
         radius, scale = choose(task, method)

@@ -1,11 +1,11 @@
-"""Where AESVR works: its test tube loss over radius and accuracy, beside the plug-in, the zero model and the optimum.
+"""Where AESVR works: its test tube loss by radius and accuracy, with the plug-in, the zero model and the optimum.
 
     python benchmarks/aesvr_range.py
 
-Synthetic data: x uniform on the unit sphere of 20 dimensions, y = w.x + noise with ||w||_2 = radius. Of each of
-40,000 examples the series takes 5 draws for the point and what it needs for the slope; the plug-in gets the series'
-average number of draws, rounded down, half of them for the point. Steps are chosen from a grid on validation data,
-each repetition with its own data and its own choice. Prints Markdown tables.
+Synthetic data: x is uniform on the unit sphere of 20 dimensions, y = w.x + noise with ||w||_2 = radius, 40,000
+examples. Per example, the series takes 5 draws for the point and as many as it needs for the derivative of the loss.
+The plug-in gets the series' average number of draws, rounded down, half of them for the point. Step sizes are chosen
+from a grid on validation data; each repetition has its own data and its own choice. Prints Markdown tables.
 """
 
 from itertools import product
@@ -72,7 +72,7 @@ def budgets(radius, accuracy) -> dict[str, int]:
 
 
 def best_of_grid(data, seed, options):
-    """Test loss and looks an example of the step that did best on the validation data."""
+    """Test loss and looks per example of the step size that did best on the validation data."""
     (X, y), valid, test = data
     models = [AESVR(N_ATTRIBUTES, step_scale=s, random_state=seed, **options).run(X, y) for s in STEP_SCALES]
     best = min(models, key=lambda model: tube_loss(model.coef, *valid))

@@ -1,12 +1,12 @@
-"""The theorems against runs: measured excess risk over the bound, for every learner that has one.
+"""The theorems compared with runs: measured excess risk relative to the bound, for every learner that has one.
 
     python benchmarks/bounds.py            # about two minutes
     python benchmarks/bounds.py --quick
 
 The data come from distributions on a few points, so that the risk of any weights is a finite sum and the best weights
-in the ball are known to 1e-10. Learners use theory's step sizes and are built as their theorems say: no warm start, the
-theorem's epsilon, no floor. A run's excess risk is that of its averaged weights, on the loss (w.x - y)^2 / 2; a bound
-below the excess risk of the zero weights says something that doing nothing does not fulfil. Prints a Markdown table.
+in the ball are known to 1e-10. Learners use the step sizes of their theorems and all assumptions of them: no warm
+start, the theorem's epsilon, no floor. A run's excess risk is that of its averaged weights, on the loss (w.x - y)^2 /
+2. A bound above the excess risk of zero weights is trivial. Prints a Markdown table.
 """
 
 import argparse

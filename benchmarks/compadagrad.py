@@ -1,11 +1,12 @@
-"""What CompAdaGrad gains on the paper's data, and its regret beside Theorems 1 to 3.
+"""What CompAdaGrad gains on the paper's data, and its regret compared with Theorems 1 to 3.
 
     SPARING_DATA=folder python benchmarks/compadagrad.py [mnist] [rcv1] [regret] [--quick]
 
-mnist: 400 Gaussian features, one pass over 11,791 examples; a draw is one of prototypes, order and sketch. The options
-are those that a coordinate search on other draws preferred. rcv1: all stories, batches of 160, one setting, not tuned.
-regret: correlated rows of low rank, and random ones; the comparator is the best in hindsight. Gaps are to the diagonal
-method, draw by draw; ± is one standard error. Prints Markdown tables; "regret" needs no data files.
+mnist: 400 Gaussian features, one pass over 11,791 examples; every draw has new prototypes, order and sketch. The
+options were chosen by a coordinate search on other draws. rcv1: all stories, batches of 160, one setting, not tuned.
+regret: correlated rows of low rank, and random ones; the comparator is the best fixed weight vector in hindsight. Gaps
+are paired differences to the diagonal method; ± is one standard error. Prints Markdown tables; "regret" needs no data
+files.
 """
 
 import argparse

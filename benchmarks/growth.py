@@ -3,12 +3,12 @@
     python benchmarks/growth.py            # about two minutes, 2.4 GB
     python benchmarks/growth.py --quick    # 0.5 GB
 
-An example costs O(b log d) operations, but wide tables do not fit in the cache. So beside the learners stands a loop
-that learns nothing: per look it draws a position from a table, and at the attribute found there reads a cell and
-changes a weight, a mass and a sum of eight masses, in tables of the learners' own sizes. Its growth is what memory
-alone costs. Rows of wide matrices overlap (each starts 10,000 cells after the one before), so that there are 60,000 of
-every width; hardly any cell is read twice. Everything is timed in turn, in processor time, and the best of several
-rounds counts. Prints Markdown.
+An example costs O(b log d) operations, but wide tables do not fit into the cache. So the learners are compared with a
+loop that learns nothing. Per look, it draws a position from a table; at the attribute found there it reads a cell and
+changes a weight, a mass and a sum of eight masses, in tables of the same sizes as the learners'. Its growth is the cost
+of memory access alone. Rows of wide matrices overlap (each starts 10,000 cells after the one before), so that there are
+60,000 of every width; hardly any cell is read twice. Learners and loop are timed alternately, in processor time, and
+the best of several rounds counts. Prints Markdown.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def main() -> None:
         np.random.default_rng(0).random(1_000_003, dtype=np.float32), 120_000_000 if quick else 600_000_000
     )
     names = [*(cls.__name__ for cls in LEARNERS), "memory alone"]
-    print("Time per example over that at d = 1,000.\n\n| looks | d |", " | ".join(names), "|")
+    print("Time per example relative to that at d = 1,000.\n\n| looks | d |", " | ".join(names), "|")
     print("|", " | ".join(["---"] * (2 + len(names))), "|")
     with config_context(assume_finite=True):
         for looks in (5, 57):

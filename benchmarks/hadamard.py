@@ -1,9 +1,9 @@
-"""Time of the Hadamard transform in copies of the vector, and of a round of CompAdaGrad in rounds of diagonal AdaGrad.
+"""Time of a Hadamard transform relative to copying the vector, and of CompAdaGrad relative to diagonal AdaGrad.
 
     python benchmarks/hadamard.py [--quick]
 
-Everything is taken in turn, round after round, in one thread, by its processor time; the median of the ratios counts,
-with the quartiles beside it. Prints Markdown tables.
+Everything is timed alternately, round by round, in one thread and in processor time. Tables show the median of the
+ratios with the quartiles. Prints Markdown tables.
 """
 
 import os
@@ -28,7 +28,7 @@ def seconds(action, repeats) -> float:
 
 
 def in_turn(actions, rounds, repeats) -> np.ndarray:
-    """Times of every action, one row a round: whatever slows the machine down slows them all."""
+    """Times of every action, one row per round: whatever slows the machine down slows them all."""
     for action in actions:
         action()
     return np.array([[seconds(action, repeats) for action in actions] for _ in range(rounds)])

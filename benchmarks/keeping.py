@@ -1,14 +1,14 @@
-"""What keeping the bought cells is worth: test error of learners that do, at the spends of the papers' experiments.
+"""Test error of keeping learners at the spends of the papers' experiments.
 
     SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10]
         [--quick] [--auto-only]
 
-Every learner chooses its settings within what it bought; nothing is chosen on test data, except for DDAERR, which is
-given the exact second moments, its best radius and its best step on the test data. On the simulated data, where looks
-decide, keepers are measured without that knowledge and ("told") with the same second moments. Small data sets (of
-scikit-learn, and medical ones, their missing values filled with means) are tested on a third. Scores are test squared
-error over that of the zero predictor: mean ± standard deviation over seeds, each with a new order of the rows and new
-looks.
+Every learner chooses its settings from what it bought. Nothing is chosen on test data, except for DDAERR, which has the
+exact second moments and the radius and step size that are best on the test data. On the simulated data the result
+depends on where a learner looks, so keeping learners are measured without second moments and ("told") with the same
+ones. Small data sets (of scikit-learn, and medical ones with missing values filled with means) are tested on a third of
+the examples. Scores are test squared errors relative to that of the zero predictor: mean ± standard deviation over
+seeds, each with a new order of the rows and new looks.
 """
 
 import argparse

@@ -1,10 +1,11 @@
-"""How fast learners that keep are: buying beside bare reads, an EM iteration beside a matrix product.
+"""How fast keeping learners are: buying compared with reading, an EM iteration compared with a matrix product.
 
     python benchmarks/keeping_speed.py [--quick]
 
-Buying: rows of 1,000 attributes, 5 looks each, kept as cells, over a compiled loop that only reads as many random cells
-of the same matrix. EM: one iteration at rank 20 over a matrix product with as many floating-point operations as a
-textbook iteration takes (ours takes fewer), both on all cores. Ratios of the best times, taken in turn.
+Buying: rows of 1,000 attributes, 5 looks each, stored as cells; compared with a compiled loop that only reads the same
+number of random cells of the same matrix. EM: one iteration at rank 20, compared with a matrix product with as many
+floating-point operations as a textbook iteration takes (ours takes fewer), both on all cores. Prints ratios of the best
+times; both sides are timed alternately.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""Accuracy against Canadian dollars on four medical data sets with real prices: what to buy of whom?
+"""Accuracy against Canadian dollars on four medical data sets with published prices.
 
     SPARING_DATA=folder python benchmarks/medical.py [picture.png] [--seeds 10] [--quick]
 
-Three ways to spend the same money on patients, tested on a third of them that nothing was bought of:
+Three ways to spend the same money on patients, tested on a third of the patients, of whom nothing was bought:
 
 * a few tests of every patient, chosen by price, spread and weight (BudgetRidge's default learner);
-* a few tests of every patient, drawn at random (dear ones less often);
+* a few tests of every patient, drawn at random (expensive ones less often);
 * every test of fewer patients, missing values filled with means, and ridge regression on them.
 
-A missing value is asked for in vain, and paid for. Panels are bought whole, at the sum of their prices.
+A missing value is unavailable, but paid for. Panels are bought together, at the sum of their prices.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""A small network on scikit-learn's digits: CompAdaGrad beside torch.optim.Adagrad in equal steps.
+"""A small network on scikit-learn's digits: CompAdaGrad and torch.optim.Adagrad with the same number of steps.
 
     python benchmarks/network.py
 
-64-16-10 with tanh, 150 steps of 64 images; the mean loss of the last ten steps, averaged over three starts, each
-optimiser at the best of four step sizes. Prints a Markdown table; needs the extra ``torch``.
+64-16-10 with tanh, 150 steps of 64 images. The result is the mean loss of the last ten steps, averaged over three
+starts, for each optimiser at the best of four step sizes. Prints a Markdown table; needs the extra ``torch``.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def main() -> None:
     torch.set_num_threads(1)
     optimisers = {
         "torch.optim.Adagrad": (torch.optim.Adagrad, {}),
-        "CompAdaGrad, k = 16 a tensor": (CompAdaGrad, {"k": 16}),
+        "CompAdaGrad, k = 16 per tensor": (CompAdaGrad, {"k": 16}),
         "CompAdaGrad, k = 16 for all": (CompAdaGrad, {"k": 16, "whole_model": True}),
     }
     print("| optimiser | step size | training loss |\n| --- | --- | --- |")

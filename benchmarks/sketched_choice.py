@@ -2,10 +2,10 @@
 
     python benchmarks/sketched_choice.py [--rounds 3] [--values 5e7] [--operations 2e11]
 
-Dense rows of many shapes with eigenvalues from flat to steep, in the order of magnitude of the ridge 1e-5 n. All three
-solvers are fitted in turn, round by round, and the least processor time of each counts; set OPENBLAS_NUM_THREADS=1, or
-waiting threads count too. The last column is the time of "auto"
-over that of the better of the other two; problems that take less than 0.1 s are left out of the summary. Markdown.
+Dense rows of many shapes, with eigenvalues i^-power from flat to steep and a ridge of 1e-5 n. All three solvers are
+fitted alternately, round by round, and the least processor time of each counts; set OPENBLAS_NUM_THREADS=1, because
+waiting threads are counted, too. The last column is the time of "auto" relative to the better of the other two.
+Problems that take less than 0.1 s are left out of the summary. Prints Markdown.
 """
 
 import argparse

@@ -2,9 +2,10 @@
 
     python benchmarks/sketched_growth.py [growth.png]    # about a minute, 1 GB; the picture needs matplotlib
 
-Dense rows with eigenvalues 1/i^2. Along each line one of n, d and the ridge changes. Theory says: passes over the data,
-so a slope of 1 in n and d; and a sketch of O(d_lambda^2 d), so between 0 and 2 in the effective dimension. The median
-processor time of some rounds counts; set OPENBLAS_NUM_THREADS=1, or waiting threads count too. Prints Markdown.
+Dense rows with eigenvalues 1/i^2. Along each line one of n, d and the ridge changes. Theory predicts passes over the
+data, so a slope of 1 in n and d; and a sketch of O(d_lambda^2 d), so between 0 and 2 in the effective dimension. The
+median processor time of several rounds counts; set OPENBLAS_NUM_THREADS=1, because waiting threads are counted, too.
+Prints Markdown.
 """
 
 import sys

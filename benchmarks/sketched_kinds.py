@@ -1,4 +1,4 @@
-"""Steps and processor time of ridge regression by kind of sketch: rows by leverage, rows drawn alike, mixed rows.
+"""Steps and processor time of ridge regression by kind of sketch: by leverage, uniform, or random combinations.
 
     python benchmarks/sketched_kinds.py    # about a minute
 

@@ -1,11 +1,11 @@
-"""Time of the sketched solvers against every scikit-learn solver of the same problem, side by side in one run.
+"""Time of the sketched solvers relative to every scikit-learn solver of the same problem, in one run.
 
     python benchmarks/sketched_speed.py ridge       # dense 20,000 x 4,096, eigenvalues 1/i^2, ridge 1e-5 n; 2 GB
     python benchmarks/sketched_speed.py kernel      # RBF on 15,000 rows of Covertype; 6 GB, needs SPARING_DATA
     python benchmarks/sketched_speed.py logistic    # RCV1; needs SPARING_DATA
 
-Everything is fitted in turn, round by round; the median time of each counts, and its ratio to that of the fastest
-scikit-learn solver whose objective is no worse than 1e-6 above the best one found. Prints Markdown.
+All solvers are fitted alternately, round by round. The median time of each counts, relative to that of the fastest
+scikit-learn solver whose objective is at most 1e-6 above the best one found. Prints Markdown.
 """
 
 import argparse

@@ -1,14 +1,14 @@
-"""Time per example as a multiple of that of a loop which only reads as many random cells.
+"""Time per example relative to a loop that only reads the same number of random cells.
 
     python benchmarks/speed.py            # some minutes, 1 GB
     python benchmarks/speed.py --quick
 
-The loop is compiled too, reads the same float32 matrix, larger than the cache, and takes its random positions from the
-learners' own generator: new ones in every round, as the learners do, or the cache would hold them. The learners run
-warm, on all rows, in turn with the loop. The best processor time of each
-counts; the median of the ratios round by round is printed beside it. Scikit-learn's check that all of X is finite reads
-the whole matrix, far more than a learner does; it is switched off here as a user can
-(``sklearn.config_context(assume_finite=True)``), and what it costs is printed last. Prints Markdown tables.
+The loop is compiled, too. It reads the same float32 matrix, which is larger than the cache, and takes its random
+positions from the learners' own generator: new ones in every round, as the learners do, so that they are not in the
+cache. The learners run compiled, on all rows, alternating with the loop. The best processor time of each counts; the
+median of the ratios round by round is printed, too. scikit-learn's check that X is finite reads the whole matrix, far
+more than a learner does. It is switched off here, as a user can do (``sklearn.config_context(assume_finite=True)``),
+and its cost is printed last. Prints Markdown tables.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def make_matrix(n_rows, n_attributes):
 
 
 def make_learner(cls, X, budget, split):
-    """Theory's step, told how large examples are."""
+    """The step size of the theorem, for the norm of the examples."""
     moments = second_moments(X)
     norm = float(np.sqrt(moments.sum())) if cls.penalty == "ridge" else 1.0
     known = {"second_moments": moments} if cls in (DDAERR, DDAELR) else {}
@@ -62,7 +62,7 @@ def seconds(action) -> float:
 
 
 def interleaved(actions, rounds) -> np.ndarray:
-    """Times of every action, one row a round: whatever slows the machine down slows them all."""
+    """Times of every action, one row per round: whatever slows the machine down slows them all."""
     for action in actions:
         action()
     return np.array([[seconds(action) for action in actions] for _ in range(rounds)])

@@ -2,15 +2,16 @@
 Fewer rounds on correlated attributes
 =====================================
 
-Diagonal AdaGrad gives each weight a step size of its own and does not see that attributes move together. Full-matrix
-AdaGrad sees it, at the price of a matrix. CompAdaGrad sees it inside a sketch of k dimensions and is diagonal in the
-rest: between the two in what it learns, and in what it costs.
+Diagonal AdaGrad gives each weight a step size of its own and ignores correlations between attributes. Full-matrix
+AdaGrad uses them, at the cost of a full matrix. CompAdaGrad uses them inside a sketch of k dimensions and is diagonal
+in the rest. Both its loss and its cost lie between those of the other two.
 """
 
 # %%
 # Rows near a few common directions
 # ---------------------------------
-# All 64 attributes follow four hidden ones, of sizes 1 to 1/27, and the odds of the two classes are by their sum.
+# All 64 attributes are combinations of four hidden variables, of sizes 1 to 1/27, plus a little noise. The class
+# probability depends on the sum of the hidden variables.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -22,7 +23,7 @@ rng = np.random.default_rng(0)
 
 
 def game():
-    """One row and one class, -1 or +1, a round; rows have a norm of about one."""
+    """One row and one class, -1 or +1, per round; rows have a norm of about one."""
     hidden = rng.standard_normal((ROUNDS, 4))
     directions = rng.standard_normal((4, ATTRIBUTES)) * 3.0 ** -np.arange(4)[:, None]
     rows = hidden @ directions + 0.001 * rng.standard_normal((ROUNDS, ATTRIBUTES))
@@ -31,10 +32,10 @@ def game():
 
 
 # %%
-# Predict, suffer, step
-# ---------------------
-# An optimiser is a pair of functions: ``init`` gives its state, ``update`` makes a step from a gradient. Each round
-# suffers the logistic loss of the weights as they are, before the step.
+# Predict, incur a loss, make a step
+# ----------------------------------
+# An optimiser is a pair of functions: ``init`` returns its state, ``update`` makes a step from a gradient. The loss of
+# a round is the logistic loss of the weights before the step.
 def losses(rows, classes, optimizer):
     """The loss of every round."""
     init, update = optimizer
@@ -60,10 +61,11 @@ suffered = {
 }
 
 # %%
-# Loss so far
-# -----------
-# Means of five games, and one standard error. Each has the best of four step sizes on other games of this kind
-# (:doc:`/compadagrad`). The larger the sketch, the nearer to the full matrix.
+# Average loss so far
+# -------------------
+# The picture shows means over five games, with one standard error. Each optimiser has the best of four step sizes,
+# chosen on other games of this kind (:doc:`/compadagrad`). The larger the sketch, the closer its loss is to that of the
+# full matrix.
 rounds = np.arange(1, ROUNDS + 1)
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, (_, colour) in OPTIMIZERS.items():

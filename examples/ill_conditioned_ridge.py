@@ -1,17 +1,17 @@
 """
-Ridge regression that does not mind its condition number
-========================================================
+Ridge regression whose cost does not depend on the condition number
+===================================================================
 
-Conjugate gradients need the more steps the worse a problem is conditioned. What a ridge problem really asks for is its
-effective dimension: the number of directions above the ridge. A sketch of some d log d rows knows these directions, and
-steps that it preconditions no longer feel how far apart they are.
+The worse a problem is conditioned, the more steps conjugate gradients need. The real difficulty of a ridge problem is
+its effective dimension d: roughly, the number of eigenvalues above the ridge. A sketch of about d log d rows captures
+their directions. Used as a preconditioner, it makes the number of steps independent of the condition number.
 """
 
 # %%
-# Forty directions, near or far apart
-# -----------------------------------
-# 1,500 rows and 250 columns. Forty eigenvalues lie above the ridge of 1, the largest of them at the condition number;
-# the others are far below it. So the effective dimension is always about 40.
+# Forty directions, with similar or very different eigenvalues
+# ------------------------------------------------------------
+# There are 1,500 rows and 250 columns. Forty eigenvalues are above the ridge of 1, and the largest of them equals the
+# condition number; the others are far below the ridge. So the effective dimension is always about 40.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -59,5 +59,5 @@ axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False)
 
 # %%
-# When that saves time, and when it does not: :doc:`/effective-dimension`.
+# :doc:`/effective-dimension` shows when this saves time, and when it does not.
 assert max(steps["with a sketch"]) < min(steps["plain conjugate gradients"])

@@ -2,12 +2,12 @@
 Five minutes: medical tests with prices
 =======================================
 
-A hospital wants to foresee how diabetes progresses. Ten things can be measured in a patient, and each has a price.
-Making every test on every patient is too dear. Which tests should be made, on whom, and what does it take to learn as
-much for less?
+A hospital wants to predict how diabetes progresses. Ten tests can be made on a patient, and each has a price. Making
+every test on every patient is too expensive. Which tests should be made on which patients, so that the hospital learns
+as much for less money?
 
-The 442 patients are real and come with scikit-learn. The prices are ours, in the manner of a health service's list:
-a dollar for what a nurse asks or measures, some dollars for each blood test.
+The 442 patients are real and come with scikit-learn. The prices are made up, but in the style of a health service's
+price list: a dollar for what a nurse asks or measures, several dollars for each blood test.
 """
 
 # %%
@@ -38,8 +38,8 @@ print(f"{len(X)} patients; all {len(costs)} tests of one patient cost ${costs.su
 # %%
 # Buy a few tests of each patient
 # -------------------------------
-# We may spend at most $16 on a patient, which is about a third of the full price. ``BudgetRidge`` decides which tests
-# to make, looks at nothing else, keeps every value that it paid for and learns from all of them together.
+# We may spend at most $16 per patient, which is about a third of the full price. ``BudgetRidge`` decides which tests to
+# make, reads nothing else, keeps every value that it paid for and learns from all of them at once.
 order = np.random.default_rng(0).permutation(len(X))
 train, test = order[:320], order[320:]
 
@@ -49,23 +49,24 @@ print(f"R² on other patients: {model.score(X[test], progression[test]):.2f}")
 print(model.report_["why"])
 
 # %%
-# Nobody needs this library to use the result: ``model.to_sklearn()`` is a plain ``Ridge``. What was bought stays yours,
-# too: ``model.learner_.bought`` holds every value with the probability it was looked at, and can be saved and merged.
+# Predicting does not need this library: ``model.to_sklearn()`` is a plain ``Ridge``. The bought values are yours, too:
+# ``model.learner_.bought`` holds every value with its inclusion probability, and can be saved and merged.
 #
 # Was that a good buy?
 # --------------------
-# For the same money we could have made *all* tests on fewer patients. Both ways, on ten splits of the patients:
+# For the same money we could have made *all* tests on fewer patients. We compare both ways on ten splits of the
+# patients:
 
 
 def all_tests(patients, money):
-    """Ridge regression on every test of as many patients as the money is enough for."""
+    """Ridge regression on all tests of as many patients as the money pays for."""
     affordable = patients[: int(money / costs.sum())]
     model = make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 4, 13)))
     return model.fit(X[affordable], progression[affordable])
 
 
 def both_ways(n_patients, seed):
-    """Money spent, and R² on new patients of a few tests each and of all tests for the same money."""
+    """Money spent, and R² on new patients: with a few tests per patient, and with all tests for the same money."""
     order = np.random.default_rng(seed).permutation(len(X))
     train, test = order[:320], order[320:]
     bought = train[:n_patients]
@@ -78,8 +79,8 @@ results = np.array([[both_ways(n, seed) for seed in range(10)] for n in (40, 80,
 dollars = results[:, :, 0].mean(axis=1)
 
 # %%
-# The picture shows medians and quartiles of the ten splits on the left, and on the right what the first model bought:
-# a test that costs a dollar is made on three patients in four, a dear one on one in four.
+# On the left, the picture shows medians and quartiles of the ten splits. On the right, it shows what the first model
+# bought: a test that costs a dollar is made on three patients in four, an expensive one on one in four.
 figure, (curves, bars) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", width_ratios=(3, 2))
 for column, label, colour, marker in (
     (1, "a few tests of every patient", PURPLE, "*"),
@@ -97,18 +98,18 @@ looks = np.bincount(model.learner_.bought.attributes, minlength=len(costs)) / le
 bars.barh(list(PRICES), looks, color=ORANGE)
 bars.invert_yaxis()
 bars.bar_label(bars.containers[0], [f" ${price:.2f}" for price in costs], fontsize=8)
-bars.set(xlabel="part of the patients it was bought of", xlim=(0, 1.15))
+bars.set(xlabel="fraction of patients for whom it was bought", xlim=(0, 1.15))
 for axes in (curves, bars):
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
 
 # %%
-# While money is short, a few tests of every patient win clearly; when there is enough for fifty patients with
-# everything, the difference is gone. So it is worth asking beforehand:
+# With little money, a few tests per patient are clearly better. When the money pays for all tests of fifty patients,
+# the difference is gone. So it is useful to know beforehand:
 #
-# Ask before spending
-# -------------------
-# A plan takes what was bought so far as a pilot, makes up data like it and tries both ways on them.
+# Plan before spending
+# --------------------
+# A plan takes the values bought so far as a pilot, simulates similar data and tries both ways on them.
 few_patients = BudgetRidge(budget=16.0, costs=costs, random_state=0).fit(X[train[:100]], progression[train[:100]])
 prospects = plan(few_patients.learner_.bought, budget=16.0, costs=costs, spends=[500, 2000, 8000])
 for spend, _, few, _, _, whole, _ in prospects:
@@ -116,11 +117,11 @@ for spend, _, few, _, _, whole, _ in prospects:
 print(advice(prospects))
 
 # %%
-# Prices that a hospital really paid
-# ----------------------------------
+# Published prices
+# ----------------
 # Four classic medical data sets have published prices (Turney 1995), with panels: tests of one group are bought
-# together. They are read from the folder that ``SPARING_DATA`` names; without it, this part says so. A
-# patient's $470 are enough for the two dearest panels.
+# together. They are read from the folder that ``SPARING_DATA`` names; without it, this part is skipped. A budget of
+# $470 per patient is enough for the two most expensive panels.
 if os.environ.get("SPARING_DATA"):
     heart = load_medical("heart")
     known = ~np.isnan(heart.data).any(axis=1)
@@ -128,11 +129,13 @@ if os.environ.get("SPARING_DATA"):
     half = len(ill) // 2
     model = BudgetClassifier(budget=470.0, costs=heart.costs, groups=heart.groups, random_state=0)
     accuracy = model.fit(patients[:half], ill[:half]).score(patients[half:], ill[half:])
-    print(f"heart disease: {accuracy:.0%} right for ${model.spent_:,.0f}; all tests: ${half * heart.costs.sum():,.0f}")
+    print(f"heart disease: {accuracy:.0%} correct for ${model.spent_:,.0f}; all tests ${half * heart.costs.sum():,.0f}")
 else:
-    print("SPARING_DATA is not set: the medical sets with published prices are not here")
+    print("SPARING_DATA is not set: the medical data sets with published prices are unavailable")
 
 # %%
-# Where to go from here: the same on your own file is ``sparing fit patients.csv --target ... --costs prices.csv``
-# (:doc:`/command-line`); where tests are made one patient at a time, :doc:`paid_tests`; which learner to take when,
-# :doc:`/guide`.
+# Where to go next:
+#
+# * ``sparing fit patients.csv --target ... --costs prices.csv`` does the same on your own file (:doc:`/command-line`);
+# * :doc:`paid_tests` makes tests one patient at a time;
+# * :doc:`/guide` helps to choose a learner, and :doc:`/glossary` defines the words used here.

@@ -2,9 +2,9 @@
 One patient at a time, and a crash
 ==================================
 
-Every patient has 20 possible tests; we may make four of them. A learner never sees a row: it says what it wants to know
-(``ask``), somebody measures that, and it is told (``tell``). The laboratory here is simulated: it keeps the values and
-gives out only what is asked for. Halfway through, the machine is switched off.
+There are 20 possible tests, and we may make four of them per patient. A learner never sees a whole row: it asks for
+some tests (``ask``), somebody makes them, and the learner receives the results (``tell``). The laboratory here is
+simulated; it reveals only what is asked for. Halfway through, the machine is switched off.
 """
 
 # %%
@@ -28,17 +28,17 @@ risk = hidden @ np.where(np.arange(TESTS) < 5, 1.0, 0.1) + rng.standard_normal(P
 # %%
 # Ask, pay, measure, tell
 # -----------------------
-# The ledger pays before anything is read, or refuses. All that a learner knows fits into one file of arrays, and one
-# that is read back goes on as if nothing had happened.
+# The ledger books every purchase before anything is read, and refuses what exceeds the budget. The complete state of a
+# learner fits into one file of arrays. A learner that is restored from it continues as if nothing had happened.
 
 
 def explained(learner):
-    """The part of the risk's variance that the model explains, on all patients and with all values."""
+    """The fraction of the risk's variance that the model explains, on all patients and with all values."""
     return 1 - np.var(risk - hidden @ learner.coef) / np.var(risk)
 
 
 def treat(learner):
-    """Buy four tests of each patient; return (values bought, part explained) along the way."""
+    """Buy four tests per patient; return (values bought, fraction explained) after every hundred patients."""
     ledger, curve = Ledger(per_example=4), []
     for patient in range(PATIENTS):
         if patient == PATIENTS // 2:  # the machine is switched off, and on again
@@ -62,10 +62,11 @@ keeping = PairwiseMoments(TESTS, budget=4, n_examples=PATIENTS)
 curves = {type(learner).__name__: treat(learner) for learner in (online, keeping)}
 
 # %%
-# A learner that forgets, and one that keeps
-# ------------------------------------------
-# The online learner takes one step a patient and needs next to no memory; its dip is the end of its pilot, a tenth of
-# the patients. The other one keeps every value it paid for, and is there after a few hundred patients.
+# An online learner and a keeping learner
+# ---------------------------------------
+# The online learner makes one step per patient and needs almost no memory. The dip in its curve is the end of its
+# pilot, a tenth of the patients. The keeping learner stores every value it paid for, and explains about 80 % of the
+# variance after 400 patients.
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, (cells, part) in ((name, curve.T) for name, curve in curves.items()):
     look = ALGORITHMS[name]
@@ -75,7 +76,7 @@ axes.axhline(best, color="0.6", linestyle=":", linewidth=1)
 axes.annotate("all there is to explain", (0, best), xytext=(0, 4), textcoords="offset points", fontsize=8, color="0.4")
 axes.axvline(4 * PATIENTS // 2, color="0.6", linewidth=1)
 axes.annotate("the crash", (4 * PATIENTS // 2, 0.05), xytext=(4, 0), textcoords="offset points", color="0.4")
-axes.set(xlabel=f"values bought, of {hidden.size:,}", ylabel="part of the risk explained", ylim=(0, 1))
+axes.set(xlabel=f"values bought, of {hidden.size:,}", ylabel="fraction of variance explained", ylim=(0, 1))
 axes.grid(alpha=0.25)
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, loc="center right")

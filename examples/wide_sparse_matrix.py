@@ -1,9 +1,10 @@
 """
-A hundred thousand columns, twenty looks a row
-==============================================
+A hundred thousand columns, twenty looks per row
+================================================
 
-As in texts, a few columns are often non-zero and most hardly ever. How often is easily counted, and says where to look:
-a learner that knows the second moments of the columns makes more of its looks than one that looks anywhere.
+As in text data, a few columns are often non-zero and most are almost always zero. The frequencies are easily counted,
+and they show where to look: a learner that knows the second moments of the columns learns more from the same number of
+looks than one that looks uniformly.
 """
 
 # %%
@@ -31,20 +32,21 @@ y = np.where(score > np.median(score), "yes", "no")
 # %%
 # What the second moments promise
 # -------------------------------
-# The improvement ratio compares the variance of looks that follow the moments with that of looks anywhere: 1 is none.
+# The improvement ratio compares the variance of gradient estimates from looks that follow the second moments with that
+# from uniform looks: 1 is no gain, near 0 is a large gain.
 moments = second_moments(X[:TRAIN])
 print(f"improvement ratio {improvement_ratio(moments):.2f}")
 
 # %%
-# What they give
-# --------------
-# A look at a zero counts like any other. The classifier warns, rightly, that most columns will hardly be looked at:
-# here that does no harm, for those are the columns that are hardly ever there.
+# What they achieve
+# -----------------
+# A look at a zero counts like any other look. The classifier warns, correctly, that most columns get very few looks.
+# Here that does no harm, because those columns are almost always zero.
 warnings.simplefilter("ignore", ConvergenceWarning)
 
 
 def accuracy(n_rows, seed, **where):
-    """Part of the test rows that are told right after a few looks at each of so many rows."""
+    """Accuracy on the test rows after a few looks per row at ``n_rows`` rows."""
     model = BudgetClassifier(LOOKS, learner="online", radius=0.5, scale=None, random_state=seed, **where)
     return model.fit(X[:n_rows], y[:n_rows]).score(X[TRAIN:], y[TRAIN:])
 
@@ -55,17 +57,17 @@ scores = {
     name: np.array([[accuracy(n, seed, **where) for seed in range(3)] for n in rows]) for name, where in designs.items()
 }
 for name, runs in scores.items():
-    print(f"{name}: {runs[-1].mean():.0%} ± {runs[-1].std(ddof=1):.0%} right from {LOOKS / COLUMNS:.2%} of the values")
+    print(f"{name}: {runs[-1].mean():.0%} ± {runs[-1].std(ddof=1):.0%} correct from {LOOKS / COLUMNS:.2%} of values")
 
 # %%
-# Three seeds; bars of one standard deviation.
+# The picture shows means over three seeds; bars are one standard deviation.
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, runs in scores.items():
     look = ALGORITHMS[name]
     style = {"color": look.colour, "marker": look.marker, "markersize": 7, "capsize": 3, "label": look.label}
     axes.errorbar(rows, runs.mean(axis=1), yerr=runs.std(axis=1, ddof=1), **style)
 axes.axhline(0.5, color="0.6", linestyle=":", linewidth=1)
-axes.set(xscale="log", xlabel=f"rows, {LOOKS} of {COLUMNS:,} values read of each (log scale)", ylabel="part told right")
+axes.set(xscale="log", xlabel=f"rows (log scale), {LOOKS} of {COLUMNS:,} values read per row", ylabel="test accuracy")
 axes.set_xticks(rows, [f"{n:,}" for n in rows])
 axes.minorticks_off()
 axes.grid(alpha=0.25)
