@@ -36,12 +36,15 @@ def kernel_excess(factor, y, ridge, alpha) -> float:
         return float((inside @ inside + ridge * (off @ off)) / least) if least else float(np.any(off != 0))
 
 
-def logistic_excess(A, y, ridge, w, *, max_iter: int = 300) -> float:
-    """A lower bound of the same for logistic regression without intercept, tight where Newton's method converges."""
+def logistic_excesses(A, y, ridge, points, *, max_iter: int = 300) -> list[float]:
+    """Lower bounds of the same for logistic regression without intercept, tight where Newton's method converges."""
+    if not points:
+        return []
     with localcontext(prec=DIGITS):
-        A, y, w, ridge = exactly(A), exactly(y), exactly(w), Decimal(ridge)
-        value, least = _logistic(y * (A @ w)) + ridge * (w @ w) / 2, _least_logistic(A, y, ridge, max_iter)
-        return float((value - least) / least)
+        A, y, ridge = exactly(A), exactly(y), Decimal(ridge)
+        least = _least_logistic(A, y, ridge, max_iter)
+        values = [_logistic(y * (A @ w)) + ridge * (w @ w) / 2 for w in map(exactly, points)]
+        return [float((value - least) / least) for value in values]
 
 
 def _least_logistic(A, y, ridge, max_iter):
