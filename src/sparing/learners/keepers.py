@@ -95,7 +95,7 @@ class PairwiseMoments(KeepingLearner):
         return pairwise.given_model(cells, self.penalty, given)
 
     def standard_errors(self) -> np.ndarray:
-        """Standard errors of the weights; like ``coef``. See :func:`sparing.models.pairwise.standard_errors`.
+        """Standard errors of the weights; like ``coef``. See ``sparing.models.pairwise.standard_errors``.
 
         With ``ridge="auto"`` they are those of the usual ridge, half the noise; a lasso's are those of that ridge.
         """

@@ -16,7 +16,7 @@ from sparing.models.gaussian import Candidate
 from sparing.models.summary import Summary
 
 RANKS = (5, 20)  # of factor models
-STOPS = (10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
+STOPS = (5, 10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
 ITERATIONS = 40  # of EM for a full covariance
 TOWARD_IDENTITY = (10.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
 TOWARD_FACTORS = 20.0  # the same, toward a factor model
@@ -101,11 +101,11 @@ def near_factors(penalty: str) -> Family:
 
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
-        factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[1])
+        factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[-2])
         return _shrunk(data, implied_covariance(factors), (TOWARD_FACTORS,), penalty, FROM_FACTORS)
 
     def seconds(size):
-        return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[1])
+        return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[-2])
 
     return Family("covariance near factors", candidates, _first_or_unpenalized(penalty), seconds, generative=True)
 

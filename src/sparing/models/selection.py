@@ -109,7 +109,7 @@ def cross_validate(cells: Cells, competing: Sequence[Family]) -> CrossValidation
         weights = [c.weights for _, group in found for c in group]
         generative = [group[family.usual] for family, group in found if family.generative]
         if not generative:
-            usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[1:2])
+            usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[-2:-1])
             generative = usual.candidates(learnt, summary)
         reference, completion = _reference(judged, summary, generative)
         for part, losses in zip((seen, unseen), completed_losses(completion, summary, reference, weights), strict=True):
@@ -148,7 +148,7 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     if families.pairwise_moments("ridge").seconds(Size.of(cells)) <= QUICK:
         repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
         return repaired.ridge(USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise))  # bold: only looks follow
-    return families.factor("ridge", families.RANKS[:1], families.STOPS[:1]).candidates(cells, summary)[0].weights
+    return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
 def select(cells: Cells, competing: Sequence[Family]) -> FittedModel:
