@@ -211,14 +211,12 @@ def test_the_usual_model_is_its_familys_usual_candidate():
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_mean_target_wins_on_pure_noise(penalty, seed):
+def test_on_pure_noise_weights_stay_small(penalty, seed):
     """Targets that nothing explains: few weights, which cost less than 0.1 of the variance; 0.000 to 0.066."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((500, 10)), rng.standard_normal(500)
     learner = AutoLearner(10, budget=4, penalty=penalty, random_state=seed).run(X, y)
-    facts = learner.fitted.facts
     assert np.sum(learner.coef**2) < 0.1
-    assert next(c for c in facts["candidates"] if c["family"] == "mean target")["used"]
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
@@ -288,7 +286,7 @@ def test_planning_follows_a_quick_solve(monkeypatch):
     ridge = USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise)
     np.testing.assert_array_equal(planning_weights(cells, summary), repaired.ridge(ridge))
     monkeypatch.setattr(selection, "QUICK", 0.0)
-    (small,) = families.factor("ridge", families.RANKS[:1], families.STOPS[:1]).candidates(cells, summary)
+    (small,) = families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)
     np.testing.assert_array_equal(planning_weights(cells, summary), small.weights)
 
 
