@@ -78,11 +78,20 @@ def test_comparable_ranges_are_one_scale_and_others_are_each_their_own():
     alike = summarize(cells_of(X, np.zeros((2, 1))))
     np.testing.assert_array_equal(alike.ranges, 2.0)
     assert alike.known.all()
-    apart = summarize(cells_of(X * [1.0, 100.0, 1.0], np.zeros((2, 1))))
-    np.testing.assert_array_equal(apart.ranges, [1.0, 200.0, 3.0])
-    assert not apart.known.any()  # two looks are too few for a scale of one's own
-    often = summarize(cells_of(np.tile(X * [1.0, 100.0, 1.0], (LOOKS_FOR_A_SCALE, 1)), np.zeros((10, 1))))
+    X = np.tile(X * [1.0, 100.0, 1.0], (LOOKS_FOR_A_SCALE, 1))
+    often = summarize(cells_of(X, np.zeros((10, 1))))
+    np.testing.assert_array_equal(often.ranges, [1.0, 200.0, 3.0])
     assert often.known.all()
+
+
+def test_few_looks_at_values_that_are_close_do_not_make_a_scale_tiny():
+    """Weights in such a scale were a thousand times too large. A large one is kept, as values were that far apart."""
+    X = np.tile([[-1.0, -200.0, -3.0, np.nan, np.nan], [1.0, 200.0, 3.0, np.nan, np.nan]], (LOOKS_FOR_A_SCALE, 1))
+    X[:2, 3:] = [[1e-6, -50.0], [2e-6, 50.0]]
+    summary = summarize(cells_of(X, np.zeros((10, 1))))
+    typical = np.median([1.0, 200.0, 3.0, 5e-7, 50.0])
+    np.testing.assert_allclose(summary.ranges, [1.0, 200.0, 3.0, typical, 50.0])
+    assert summary.known.tolist() == [True, True, True, False, False]
 
 
 def test_never_seen_and_constant_attributes_have_a_variance_too():

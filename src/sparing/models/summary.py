@@ -54,7 +54,7 @@ def summarize(cells: Cells) -> Summary:
     means = np.bincount(attributes, weights=values, minlength=d) / looks
     means += np.bincount(attributes, weights=values - means[attributes], minlength=d) / looks  # what rounding left out
     distances = values - means[attributes]
-    ranges = _ranges(attributes, np.abs(distances), d)
+    ranges = _ranges(attributes, np.abs(distances), counts)
     squares = np.bincount(attributes, weights=(distances / ranges[attributes]) ** 2, minlength=d)
     typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0
     variances = (squares + typical) / (counts + 1.0) * ranges**2
@@ -63,11 +63,13 @@ def summarize(cells: Cells) -> Summary:
     return Summary(counts, means, ranges, variances, target_means, target_variances)
 
 
-def _ranges(attributes, distances, d: int) -> np.ndarray:
+def _ranges(attributes, distances, counts) -> np.ndarray:
     """The scale of each attribute: one for all where their ranges are comparable (pixels, say), else its own.
 
-    The range of a pixel that was seldom lit is unknown, and a scale of its own would overrate it.
+    The range of a pixel that was seldom lit is unknown, and a scale of its own would overrate it. So would that of an
+    attribute of few looks, whose values may be close by chance: it is taken for no less than the typical one.
     """
+    d = counts.size
     ranges = np.zeros(d)
     np.maximum.at(ranges, attributes, distances)
     if not ranges.any():
@@ -75,7 +77,7 @@ def _ranges(attributes, distances, d: int) -> np.ndarray:
     low, typical, high = np.quantile(ranges[ranges > 0], (0.1, 0.5, 0.9))
     if high <= COMPARABLE * low:
         return np.full(d, typical)
-    return np.where(ranges > 0, ranges, typical)
+    return np.where(counts >= LOOKS_FOR_A_SCALE, np.where(ranges > 0, ranges, typical), np.maximum(ranges, typical))
 
 
 def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
