@@ -41,7 +41,7 @@ def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.n
 
 
 class Completion(NamedTuple):
-    """Examples completed by a reference model: their expected whole rows, without making them."""
+    """Examples completed by a reference model, short ones first: their expected whole rows, without making them."""
 
     solved: sparse.csr_array  # Sigma_SS^-1 (x_S - mean_S) of every example, so that E[x | x_S] - mean = Sigma solved
     targets: np.ndarray  # standardized
@@ -78,20 +78,25 @@ def completed_losses(
 ) -> np.ndarray:
     r"""Expected squared errors on whole rows, given what was seen of them, if the reference model holds.
 
-    With :math:`\hat x = E[x | x_S]` and the reference's own weights :math:`w_0`, it is
-    :math:`(y - w^T \hat x)^2` plus the mean of :math:`(w - w_0)^T \mathrm{Cov}(x | x_S) (w - w_0)`, which by the law of
-    total variance is :math:`(w - w_0)^T \Sigma (w - w_0)` less the mean square of :math:`(w - w_0)^T \hat x`. It varies
-    far less than the unbiased estimate. Relative to the targets' variances, averaged over outputs: one row per
-    candidate, one column per example.
+    With :math:`\hat x = E[x | x_S]`, the reference's own weights :math:`w_0` and :math:`V = \mathrm{Cov}(x | x_S)` it
+    is :math:`(y - w^T \hat x)^2 + (w - w_0)^T V (w - w_0) - w_0^T V w_0`: what is unseen of the row adds to the error
+    as far as weights differ from :math:`w_0`, and the target has its part of it already. By the law of total variance
+    the mean of :math:`v^T V v` is :math:`v^T \Sigma v` less the mean square of :math:`v^T \hat x`. It varies far less
+    than the unbiased estimate. Relative to the targets' variances, averaged over outputs: one row per candidate, one
+    column per example, short examples first.
     """
     gaussian, spreads = reference.attributes(), summary.target_spreads
-    own = completion.solved @ gaussian.times(reference.weights)
+
+    def seen_and_unseen(v):
+        """The part of v'x that is known of each example, and the mean variance of the rest."""
+        through = gaussian.times(v)
+        seen = completion.solved @ through
+        return seen, np.maximum(np.sum(v * through, axis=0) - np.mean(seen**2, axis=0), 0.0)
+
+    own, own_unseen = seen_and_unseen(reference.weights)
     losses = []
     for candidate in weights:
-        deviation = candidate - reference.weights
-        through = gaussian.times(deviation)
-        differs = completion.solved @ through
-        unseen = np.maximum(np.sum(deviation * through, axis=0) - np.mean(differs**2, axis=0), 0.0)
-        seen = (completion.targets - (own + differs) / spreads) ** 2
-        losses.append(np.mean(seen + unseen / spreads**2, axis=1))
+        seen, unseen = seen_and_unseen(candidate - reference.weights)
+        errors = (completion.targets - (own + seen) / spreads) ** 2
+        losses.append(np.mean(errors + (unseen - own_unseen) / spreads**2, axis=1))
     return np.array(losses)

@@ -1,0 +1,182 @@
+"""Risk on whole rows from partly seen ones: by enumeration, by explicit inverses, and against whole rows."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from planted_cells import OUTPUTS, D, random_cells
+from sparing.cells import Cells
+from sparing.learners import PairwiseMoments
+from sparing.models.gaussian import Candidate, Gaussian
+from sparing.models.risk import complete, completed_losses, unbiased_losses
+from sparing.models.summary import summarize
+
+few = settings(max_examples=25, deadline=None)
+
+
+def every_purchase(x, y, looks, chance=None):
+    """All ways to look at so many attributes of one row, once each."""
+    d = x.size
+    cells = Cells(d, n_outputs=y.size)
+    for attributes in combinations(range(d), looks):
+        cells.append(attributes, x[list(attributes)], y, probabilities=chance)
+    return cells
+
+
+# Unbiased estimates -------------------------------------------------------------------------------------------------
+
+
+@few
+@given(st.integers(2, 5), st.data(), st.integers(0, 10**6), st.booleans())
+def test_over_all_looks_the_mean_is_the_squared_error(d, data, seed, told):
+    """Chances are known, where single precision holds them, or counted from the cells, which is then exact."""
+    looks = data.draw(st.integers(2, d))
+    rng = np.random.default_rng(seed)
+    x, y, W = rng.standard_normal(d), rng.standard_normal(2), rng.standard_normal((d, 2))
+    exact = told and d in (2, 4)
+    cells = every_purchase(x, y, looks, looks / d if exact else None)
+    summary = summarize(cells)._replace(means=rng.standard_normal(d), target_means=rng.standard_normal(2))
+    truth = ((x - summary.means) @ W - (y - summary.target_means)) ** 2
+    estimates = unbiased_losses(cells, summary, W)
+    np.testing.assert_allclose(estimates.mean(axis=0), truth, rtol=1e-12, atol=1e-12)
+    if looks == d:
+        np.testing.assert_allclose(estimates, [truth] * len(estimates), rtol=1e-9, atol=1e-11)
+
+
+def test_with_one_look_nothing_is_known_of_pairs():
+    x = np.array([1.0, 2.0])
+    cells = every_purchase(x, np.zeros(1), 1, 0.5)
+    losses = unbiased_losses(cells, summarize(cells)._replace(means=np.zeros(2)), np.ones((2, 1)))
+    assert np.mean(losses) == pytest.approx(np.sum(x**2))  # (1 + 2)^2 less the pairs
+
+
+@pytest.mark.parametrize("options", [{"budget": 4}, {"budget": 4.0, "costs": np.linspace(0.5, 2.0, 10)}])
+def test_bought_cells_judge_as_whole_rows_do(options):
+    """Within five standard errors over 4,000 examples, which are 3 to 6 per cent of the risks.
+
+    With prices the chances of pairs are approximate, and the mean may be off by a tenth besides.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 10)) @ (np.eye(10) + 0.3 * rng.standard_normal((10, 10)))
+    y = (X @ rng.standard_normal(10) + rng.standard_normal(4000))[:, None]
+    cells = PairwiseMoments(10, design="uniform", ridge=1.0, **options).run(X, y).bought
+    summary = summarize(cells)._replace(means=X.mean(axis=0), target_means=y.mean(axis=0))
+    for seed in range(3):
+        weights = np.random.default_rng(seed).standard_normal((10, 1))
+        truth = np.mean(((X - summary.means) @ weights - y + summary.target_means) ** 2)
+        losses = unbiased_losses(cells, summary, weights)
+        error = losses.std() / np.sqrt(4000)
+        assert abs(losses.mean() - truth) < 5 * error + (0.1 * truth if "costs" in options else 0.0)
+        assert error < 0.1 * truth
+
+
+# Completed rows -----------------------------------------------------------------------------------------------------
+
+
+def references():
+    """A dense one; factors more than an example's cells, fewer, and none."""
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((D, D))
+    means = rng.standard_normal(D)
+    found = {"dense": Gaussian.of_covariance(means, A @ A.T + 0.3 * np.eye(D))}
+    for rank in (12, 3, 1, 0):
+        found[f"rank {rank}"] = Gaussian.of_factors(means, rng.standard_normal((D, rank)), rng.uniform(0.2, 1.5, D))
+    return found
+
+
+REFERENCES = references()
+
+
+def by_length(cells):
+    return cells.take(np.argsort(np.diff(cells.starts), kind="stable"))
+
+
+def conditional(cells, gaussian, means):
+    """By explicit inverses, for each example: E[x | x_S] less the means, Cov(x | x_S), and scipy's log-density."""
+    covariance, rows, rests, densities = gaussian.covariance, [], [], []
+    for example in range(cells.n_examples):
+        here = slice(cells.starts[example], cells.starts[example + 1])
+        index = cells.attributes[here]
+        x = cells.values[here] - means[index]
+        gain = covariance[:, index] @ np.linalg.inv(covariance[np.ix_(index, index)])
+        rows.append(gain @ x)
+        rests.append(covariance - gain @ covariance[index])
+        seen = covariance[np.ix_(index, index)]
+        densities.append(multivariate_normal.logpdf(x, cov=seen) if index.size else 0.0)
+    return np.array(rows), np.array(rests), np.array(densities)
+
+
+@pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)
+@pytest.mark.parametrize("sizes", [(0, D), (0, 2), (D, D)])
+def test_completed_rows_and_their_likelihood_are_by_explicit_inverses(gaussian, sizes):
+    """Two outputs, some examples without cells; enough examples for several blocks of a kernel."""
+    cells = by_length(random_cells(70, sizes))
+    summary = summarize(cells)
+    rows, _, densities = conditional(cells, gaussian, summary.means)
+    completion = complete(cells, summary, gaussian)
+    np.testing.assert_allclose(completion.solved @ gaussian.covariance, rows, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        completion.targets, (cells.targets - summary.target_means) / summary.target_spreads, atol=1e-12
+    )
+    constant = np.log(2 * np.pi) / 2 + np.log(summary.spreads[cells.attributes])  # of standardized cells
+    expected = (densities.sum() + constant.sum()) / 70
+    assert completion.log_likelihood == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)
+@pytest.mark.parametrize("sizes", [(0, D), (0, 2), (D, D)])
+def test_completed_losses_are_by_explicit_inverses(gaussian, sizes):
+    cells, rng = by_length(random_cells(70, sizes, seed=1)), np.random.default_rng(2)
+    summary = summarize(cells)
+    own, *others = rng.standard_normal((4, D, OUTPUTS))
+    rows, _, _ = conditional(cells, gaussian, summary.means)
+    y, covariance = cells.targets - summary.target_means, gaussian.covariance
+
+    def unseen(v):
+        return np.maximum([c @ covariance @ c - np.mean((rows @ c) ** 2) for c in v.T], 0.0)
+
+    candidates = [own, *others, 0 * own]
+    expected = [
+        np.mean(((y - rows @ w) ** 2 + unseen(w - own) - unseen(own)) / summary.target_variances, axis=1)
+        for w in candidates
+    ]
+    reference = Candidate("", own, lambda: gaussian)
+    found = completed_losses(complete(cells, summary, gaussian), summary, reference, candidates)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(found[-1], np.mean(y**2 / summary.target_variances, axis=1))  # no weights, no doubt
+
+
+def test_if_the_reference_holds_expected_losses_are_the_risk():
+    """Exactly, with what is unseen by explicit inverses: over the law of x and y given the cells of one example."""
+    rng, gaussian = np.random.default_rng(0), REFERENCES["dense"]
+    covariance, own, w, noise = gaussian.covariance, *rng.standard_normal((2, D)), 0.7
+    seen = [0, 2, 5]
+    gain = covariance[:, seen] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
+    rest = covariance - gain @ covariance[seen]
+    row = gain @ rng.standard_normal(3)
+    risk = ((own - w) @ row) ** 2 + (own - w) @ rest @ (own - w) + noise  # of (own'x + e - w'x)^2 given x_S
+    squares = ((own - w) @ row) ** 2 + own @ rest @ own + noise  # of (y - w'x_hat)^2
+    assert squares + (w - own) @ rest @ (w - own) - own @ rest @ own == pytest.approx(risk, rel=1e-12)
+
+
+def test_completed_losses_judge_as_whole_rows_do_and_vary_less():
+    """3,000 rows of the reference's own law, three looks of nine: within five standard errors."""
+    rng, gaussian = np.random.default_rng(0), REFERENCES["rank 3"]
+    own, noise = rng.standard_normal((D, 1)), 0.5
+    X = gaussian.simulate(3000, rng)
+    y = X @ own + noise * rng.standard_normal((3000, 1))
+    cells = PairwiseMoments(D, budget=3, design="uniform", ridge=1.0).run(X, y).bought
+    summary = summarize(cells)
+    candidates = [own, 0 * own, own + 0.3 * rng.standard_normal((D, 1))]
+    completion = complete(cells, summary, gaussian)
+    found = completed_losses(completion, summary, Candidate("", own, lambda: gaussian), candidates)
+    for losses, w in zip(found, candidates, strict=True):
+        truth = np.mean((y - y.mean() - (X - X.mean(axis=0)) @ w) ** 2) / y.var()
+        error = losses.std() / np.sqrt(3000)
+        assert abs(losses.mean() - truth) < 5 * error
+    unbiased = unbiased_losses(cells, summary, own) / y.var()
+    assert found[0].std() < 0.5 * unbiased.std()
