@@ -78,7 +78,7 @@ def compare(cells: Cells, competing: Sequence[Family]) -> Comparison:
         weights = [c.weights for _, group in found for c in group]
         generative = [group[family.usual] for family, group in found if family.generative]
         if not generative:
-            usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[1:2])
+            usual = families.factor("ridge", families.RANKS[-1:], (families.USUAL_STOP,))
             generative = usual.candidates(learnt, summary)
         reference, completion = _reference(judged, summary, generative)
         expected.append(completed_losses(completion, summary, reference, weights))
