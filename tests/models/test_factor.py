@@ -1,4 +1,4 @@
-"""The factor model: EM that climbs, and what it recovers."""
+"""The factor model: EM iterations that increase the likelihood, and what they recover."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -7,24 +7,17 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from planted_cells import D, a_round, planted, random_cells, random_factors
+from planted_cells import D, one_step, planted, random_cells, random_factors, uniform_cells
 from sparing.cells import Cells
 from sparing.kernels import factor as kernel
 from sparing.learners import FactorModel
-from sparing.models import em as shared_module
-from sparing.models import factor as learner_module
-from sparing.models import factor_gradients as slopes_module
-from sparing.models.factor import (
-    PRIOR,
-    Standard,
-    climb,
-    factor_rounds,
-    factor_weights,
-    first_factors,
-    held_out_likelihood,
-)
-from sparing.models.factor_gradients import slopes_of
-from sparing.models.summary import describe
+from sparing.models import em as em_module
+from sparing.models import factor as factor_module
+from sparing.models import factor_gradients as gradients_module
+from sparing.models.em import StandardizedCells
+from sparing.models.factor import PRIOR, em_iterates, factor_candidate, factor_iterates, initial_factors
+from sparing.models.factor_gradients import factor_gradients
+from sparing.models.summary import summarize
 
 
 @pytest.mark.parametrize("rank", [1, 3, 12])
@@ -32,8 +25,14 @@ def test_weights_solve_with_the_covariance_that_the_factors_imply(rank):
     factors, cells = random_factors(rank), random_cells(30, (1, 4))
     covariance = factors.loadings @ factors.loadings.T + np.diag(factors.noise)
     expected = np.linalg.solve(covariance[:D, :D], covariance[:D, D:])
-    found = factor_weights(Standard(cells, describe(cells)), factors)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    summary = summarize(cells)
+    candidate = factor_candidate("name", StandardizedCells(cells, summary), factors)
+    standard = candidate.weights * summary.spreads[:, None] / summary.target_spreads
+    np.testing.assert_allclose(standard, expected, rtol=1e-9, atol=1e-11)
+    scale = np.outer(summary.spreads, summary.spreads)
+    np.testing.assert_allclose(candidate.attributes().covariance, covariance[:D, :D] * scale, rtol=1e-12)
+    np.testing.assert_array_equal(candidate.attributes().means, summary.means)
+    assert candidate.setting == "name"
 
 
 def log_likelihood(data, factors):
@@ -48,28 +47,26 @@ def log_likelihood(data, factors):
     return total
 
 
-def test_no_round_goes_down(monkeypatch):
-    """Expanding parameters climbs in the likelihood; the prior on loadings, which is not part of it, is off."""
-    monkeypatch.setattr(learner_module, "PRIOR", 0.0)
+def test_no_iteration_decreases_the_likelihood(monkeypatch):
+    """With parameter expansion too; the prior on loadings, which is no part of it, is off."""
+    monkeypatch.setattr(factor_module, "PRIOR", 0.0)
     X, y = planted(60, d=8)
-    cells = FactorModel(8, budget=4, rank=2, rounds=1, design="uniform").run(X, y).bought
-    seen = describe(cells)
-    data = Standard(cells, seen)
-    factors = first_factors(cells, seen, data, 2)
-    heights = [log_likelihood(data, factors)]
+    cells = uniform_cells(X, y, 4)
+    data = StandardizedCells(cells, summarize(cells))
+    factors = initial_factors(cells, data, 2)
+    likelihoods = [log_likelihood(data, factors)]
     for _ in range(12):
-        factors = a_round(data, factors)
-        heights.append(log_likelihood(data, factors))
-    steps = np.diff(heights)
-    assert steps.min() > -1e-8 * abs(heights[0])
-    assert heights[-1] - heights[0] > 5.0
+        factors = one_step(data, factors)
+        likelihoods.append(log_likelihood(data, factors))
+    assert np.diff(likelihoods).min() > -1e-8 * abs(likelihoods[0])
+    assert likelihoods[-1] - likelihoods[0] > 5.0
 
 
-def test_a_round_is_its_formula():
+def test_one_step_is_its_formula():
     """A step of each attribute's regression on expected factors, spelt out example by example."""
     X, y = planted(50, d=6)
-    cells = FactorModel(6, budget=3, rank=2, rounds=1, design="uniform").run(X, y).bought
-    data = Standard(cells, describe(cells))
+    cells = uniform_cells(X, y, 3)
+    data = StandardizedCells(cells, summarize(cells))
     factors = kernel.Factors(*(array[:7] for array in random_factors(2, seed=4)))
     A, b, squares, counts = np.zeros((7, 2, 2)), np.zeros((7, 2)), np.zeros(7), np.zeros(7)
     spread = np.zeros((2, 2))
@@ -87,14 +84,14 @@ def test_a_round_is_its_formula():
         spread += second / 50
     loadings, noise = np.empty((7, 2)), np.empty(7)
     shared = np.sum(factors.loadings**2, axis=1)
-    told_of = min(2.0, counts @ (shared / (shared + factors.noise)) / 50)
+    informed = min(2.0, counts @ (shared / (shared + factors.noise)) / 50)
     for i, before in enumerate(factors.loadings):
-        uphill, curvature = b[i] - A[i] @ before, (counts[i] + told_of) * spread
+        uphill, curvature = b[i] - A[i] @ before, (counts[i] + informed) * spread
         step = np.linalg.solve(curvature + PRIOR * np.eye(2), uphill - PRIOR * before)
         loadings[i] = before + step
         left = squares[i] - 2 * b[i] @ before + before @ A[i] @ before - 2 * step @ uphill + step @ curvature @ step
         noise[i] = (left + PRIOR * loadings[i] @ loadings[i] + 1) / (counts[i] + 2)
-    after = a_round(data, factors)
+    after = one_step(data, factors)
     np.testing.assert_allclose(after.noise, noise, rtol=1e-9)
     np.testing.assert_allclose(after.loadings @ after.loadings.T, loadings @ spread @ loadings.T, rtol=1e-8, atol=1e-12)
 
@@ -104,8 +101,8 @@ def test_an_attribute_never_seen_has_no_loadings():
     wider = Cells(D + 2)
     sizes, targets = np.diff(cells.starts), np.array(cells.targets)
     wider.extend(sizes, cells.attributes, cells.values, targets)
-    data = Standard(wider, describe(wider))
-    factors = a_round(data, kernel.Factors(np.ones((D + 3, 2)), np.ones(D + 3)))
+    data = StandardizedCells(wider, summarize(wider))
+    factors = one_step(data, kernel.Factors(np.ones((D + 3, 2)), np.ones(D + 3)))
     np.testing.assert_array_equal(factors.loadings[D : D + 2], 0.0)
 
 
@@ -125,17 +122,17 @@ def sites(ratio, seed, n=1000, d=20):
 
 @pytest.mark.parametrize("ratio", [3.0, 10.0])
 @pytest.mark.parametrize("rank", [2, 5])
-def test_rounds_climb_though_examples_of_an_attribute_are_no_fair_sample(ratio, rank):
+def test_the_likelihood_increases_though_examples_of_an_attribute_are_no_fair_sample(ratio, rank):
     """There the curvature common to all is far too small for some: without caution weights are not numbers at all."""
     cells, X = sites(ratio, seed=0)
     learner = FactorModel(20, budget=6, rank=rank, rounds=40).fit_cells(cells)
     error = X[:, 20] - X[:, :20] @ learner.coef - learner.intercept
     assert 1 - np.var(error) / np.var(X[:, 20]) > 0.95
-    data = Standard(cells, describe(cells))
-    rounds = climb(data, first_factors(cells, describe(cells), data, rank))
-    heights = [slopes_of(data, factors).likelihood[0] for factors in islice(rounds, 15)]
-    assert np.diff(heights).min() > -0.01 * 1000
-    assert heights[-1] > heights[0]
+    data = StandardizedCells(cells, summarize(cells))
+    iterates = em_iterates(data, initial_factors(cells, data, rank))
+    likelihoods = [factor_gradients(data, factors).likelihood[0] for factors in islice(iterates, 15)]
+    assert np.diff(likelihoods).min() > -0.01 * 1000
+    assert likelihoods[-1] > likelihoods[0]
 
 
 @pytest.mark.parametrize("rank", [2, "auto", "full"])
@@ -149,31 +146,40 @@ def test_a_planted_model_is_recovered_from_five_looks(rank):
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     X, y = planted(300)
-    cells = FactorModel(20, budget=5, rank=3, rounds=5, design="uniform").run(X, y).bought
+    cells = uniform_cells(X, y, 5)
     for rank, table in ((3, 0), (6, 0), (6, 2**17), ("full", 0)):
-        monkeypatch.setattr(slopes_module, "TABLE", table)
+        monkeypatch.setattr(gradients_module, "TABLE", table)
         alone = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
         for workers in (1, 2, 7):
             pools = []
             with monkeypatch.context() as patch:
-                patch.setattr(shared_module, "WORTH_THREADS", 0)
+                patch.setattr(em_module, "WORTH_THREADS", 0)
                 made = lambda _, n=workers, to=pools: to.append(n) or ThreadPoolExecutor(n)  # noqa: E731
-                patch.setattr(shared_module, "ThreadPoolExecutor", made)
+                patch.setattr(em_module, "ThreadPoolExecutor", made)
                 coef = FactorModel(20, budget=5, rank=rank, rounds=5).fit_cells(cells).coef
             assert set(pools) == {workers}
             np.testing.assert_array_equal(coef, alone)
 
 
-def test_rounds_and_ranks_are_chosen_by_held_out_targets():
-    X, y = planted(200)
-    learner = FactorModel(20, budget=5, random_state=1, design="uniform").run(X, y)
-    facts, cells = learner.fitted.facts, learner.bought.in_order()
-    rank, rounds = (int(word) for word in facts["setting"].replace("rank", "").replace("rounds", "").split(","))
-    held_out = np.arange(cells.n_examples) % 5 == 0
-    learnt, judged = cells.take(~held_out), cells.take(held_out)
-    seen, found = describe(learnt), {}
-    for tried in (5, 20):
-        for n, (_, factors) in zip(range(1, rounds + 1), factor_rounds(learnt, seen, tried), strict=False):
-            found[tried, n] = held_out_likelihood(judged, seen, factors)
-    assert found[rank, rounds] == pytest.approx(facts["held_out_likelihood"], rel=1e-9)
-    assert found[rank, rounds] == max(found.values())
+def test_at_full_rank_the_start_is_the_correlations_shrunk():
+    """At full budget nothing is noise: loadings hold all of the correlations, less what is left to the noise."""
+    X, y = planted(400, d=5)
+    cells = uniform_cells(X, y, 5)
+    data = StandardizedCells(cells, summarize(cells))
+    factors = initial_factors(cells, data, 6)
+    Z = np.column_stack([(X - data.summary.means) / data.spreads, (y - y.mean()) / y.std()])
+    values, vectors = np.linalg.eigh(Z.T @ Z / 400)
+    loadings = vectors * np.sqrt(np.maximum(values, 1e-6))
+    loadings *= np.sqrt(np.minimum(1.0, 0.8 / np.sum(loadings**2, axis=1, keepdims=True)))
+    np.testing.assert_allclose(factors.loadings @ factors.loadings.T, loadings @ loadings.T, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(factors.noise, 1.0 - np.sum(factors.loadings**2, axis=1), atol=1e-9)
+
+
+def test_very_wide_data_starts_at_random_and_the_same_every_time(monkeypatch):
+    cells = random_cells(30, (1, 4))
+    data = StandardizedCells(cells, summarize(cells))
+    monkeypatch.setattr(factor_module, "WIDEST_START", D - 1)
+    one, other = (initial_factors(cells, data, 3) for _ in range(2))
+    np.testing.assert_array_equal(one.loadings, other.loadings)
+    assert one.loadings.shape == (data.counts.size, 3)
+    assert next(factor_iterates(cells, data, 100)).loadings.shape[1] == D  # no more factors than attributes

@@ -6,8 +6,8 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from sparing.cells import Cells
 from sparing.learners import PairwiseMoments
-from sparing.models.pairwise import USUAL, Repaired, lasso_weights
-from sparing.models.summary import covariances, describe
+from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance, lasso_path, ridge_candidates
+from sparing.models.summary import pair_moments, summarize
 
 D, N = 8, 300
 RNG = np.random.default_rng(11)
@@ -44,7 +44,7 @@ def test_several_targets_at_full_budget():
 def test_at_full_budget_lasso_is_an_elastic_net_with_the_ridge_of_its_noise(alpha):
     learner = learn(penalty="lasso", alpha=alpha)
     cells = learner.bought
-    ridge = USUAL * Repaired(covariances(cells, describe(cells)), describe(cells), "raw").noise
+    ridge = USUAL_RIDGE * RepairedCovariance(pair_moments(cells, summarize(cells)), summarize(cells), "raw").noise
     net = ElasticNet(alpha=alpha + ridge, l1_ratio=alpha / (alpha + ridge), tol=1e-12, max_iter=100_000).fit(X, Y)
     np.testing.assert_allclose(learner.coef, net.coef_, atol=1e-6)
     np.testing.assert_array_equal(learner.coef == 0, net.coef_ == 0)
@@ -62,12 +62,14 @@ def test_that_ridge_vanishes_with_many_examples():
 def test_the_lasso_path_is_scikit_learns():
     covariance, c = X.T @ X / N, X.T @ np.column_stack([Y, -2.0 * Y + X[:, 3]]) / N
     fractions = (1.0, 0.6, 0.2, 0.03)
-    for fraction, weights in zip(fractions, lasso_weights(covariance, c, fractions), strict=True):
+    settings, found = zip(*lasso_path(covariance, c, fractions), strict=True)
+    assert settings[1:3] == ("lasso 0.6 of the largest penalty", "lasso 0.2 of the largest penalty")
+    for fraction, weights in zip(fractions, found, strict=True):
         for output, y in enumerate((Y, -2.0 * Y + X[:, 3])):
             alpha = fraction * np.abs(c[:, output]).max()
             plain = Lasso(alpha=alpha, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y)
             np.testing.assert_allclose(weights[:, output], plain.coef_, atol=1e-6)
-    assert not lasso_weights(covariance, 0.0 * c)[0].any()
+    assert not any(weights.any() for _, weights in lasso_path(covariance, 0.0 * c))
 
 
 # Below it -----------------------------------------------------------------------------------------------------------
@@ -102,26 +104,38 @@ def test_weights_solve_the_repaired_averages(budget):
 
 def test_ridges_of_units_by_looks_solve_in_those_units():
     cells = learn(X[:80], Y[:80], budget=3, ridge=1.0).bought
-    seen = describe(cells)
-    moments = covariances(cells, seen)
-    repaired = Repaired(moments, seen, "looks")
-    units = np.sqrt(seen.variances / seen.counts * seen.counts.mean())
+    summary = summarize(cells)
+    moments = pair_moments(cells, summary)
+    repaired = RepairedCovariance(moments, summary, "looks")
+    units = np.sqrt(summary.variances / summary.counts * summary.counts.mean())
     scaled = moments.attributes / np.outer(units, units)
     values, vectors = np.linalg.eigh(scaled)
     C = (vectors * np.maximum(values, 0)) @ vectors.T * np.outer(units, units)
     expected = np.linalg.solve(C + 0.7 * np.diag(units**2), moments.targets)
     np.testing.assert_allclose(repaired.ridge(0.7), expected, rtol=1e-8)
+    gaussian = repaired.gaussian(summary.means, 0.7)
+    np.testing.assert_allclose(gaussian.covariance, C + 0.7 * np.diag(units**2), rtol=1e-8, atol=1e-10)
+
+
+def test_candidates_solve_with_the_covariance_they_give():
+    """Ridges are multiples of the noise, in units of ranges and of looks: so c = Sigma w for each of them."""
+    cells = learn(X[:80], Y[:80], budget=3, ridge=1.0).bought
+    summary = summarize(cells)
+    moments, candidates = pair_moments(cells, summary), ridge_candidates(cells, summary)
+    assert len({candidate.setting for candidate in candidates}) == len(candidates) == 16
+    for candidate in candidates:
+        np.testing.assert_allclose(candidate.attributes().times(candidate.weights), moments.targets, rtol=1e-7)
 
 
 def test_the_noise_is_measured_by_eigenvalues_or_by_counts():
     cells = learn(X[:200], Y[:200], budget=2, ridge=1.0, design="uniform").bought
-    seen = describe(cells)
-    moments = covariances(cells, seen)
-    s2 = seen.variances
+    summary = summarize(cells)
+    moments = pair_moments(cells, summary)
+    s2 = summary.variances
     assert moments.counts.min() > 0
     by_counts = np.sqrt(max(sum(s2[i] * s2[j] / moments.counts[i, j] for j in range(D)) for i in range(D)))
     expected = max(-np.linalg.eigvalsh(moments.attributes)[0], by_counts)
-    assert Repaired(moments, seen, "raw").noise == pytest.approx(expected)
+    assert RepairedCovariance(moments, summary, "raw").noise == pytest.approx(expected)
 
 
 def test_targets_at_once_are_targets_one_by_one():
@@ -164,27 +178,6 @@ def test_standard_errors_of_whole_rows_are_those_of_least_squares():
     np.testing.assert_allclose(learner.standard_errors(), np.sqrt(np.diag(covariance)), rtol=0.05)
 
 
-def test_cells_in_place_of_ones_own_leave_no_trace_of_what_was_asked():
-    """Rounds that come again are asked as by a learner that never had them."""
-    options = {"budget": 3, "ridge": 1.0, "design": "uniform"}
-    used, fresh = learn(**options), PairwiseMoments(D, random_state=0, **options)
-    others = learn(X[:50], Y[:50], random_state=5, **options).bought
-    attributes = [learner.fit_cells(others).run(X[50:], Y[50:]).bought.attributes for learner in (used, fresh)]
-    np.testing.assert_array_equal(*attributes)
-
-
-def test_where_nothing_was_bought_the_model_is_the_mean_target():
-    learner = learn(costs=np.ones(D), total_budget=0.5, budget=3)
-    assert not learner.coef.any()
-    assert learner.intercept == Y.mean()
-    assert learner.fitted.facts["why"] == "no value was bought"
-    never = learn(budget=3, ridge=1.0)
-    for y in Y[:100]:
-        query = never.ask()
-        never.tell(query, np.full(3, np.nan), y)
-    assert (len(never.bought), never.cells) == (3 * N, 3 * N + 300)
-
-
 # Choosing -----------------------------------------------------------------------------------------------------------
 
 
@@ -195,14 +188,23 @@ def test_what_was_chosen_is_said():
     assert any(candidate["used"] for candidate in facts["candidates"])
     assert facts["setting"].startswith("pairwise: ")
     assert "of 16 candidates" in facts["why"]
-    assert learn(ridge=2.0).fitted.facts == {"setting": "ridge 2"}
+    given = learn(ridge=2.0).fitted.facts
+    assert given == {"setting": "ridge 2", "families": ["pairwise"], "why": "it was asked for"}
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
 def test_few_examples_are_not_judged(penalty):
     learner = learn(X[:9], Y[:9], budget=3, penalty=penalty)
-    assert set(learner.fitted.facts) == {"setting"}
+    assert learner.fitted.facts["why"] == "there are too few examples to choose by"
     assert np.isfinite(learner.coef).all()
+
+
+def test_the_model_is_the_average_of_what_it_says_it_took():
+    learner = learn(X[:60], Y[:60], budget=3, random_state=2)
+    cells = learner.bought.in_order()
+    candidates = ridge_candidates(cells, summarize(cells))
+    used = [c for c, fact in zip(candidates, learner.fitted.facts["candidates"], strict=True) if fact["used"]]
+    np.testing.assert_allclose(learner.coef, np.mean([c.weights[:, 0] for c in used], axis=0), rtol=1e-12)
 
 
 def test_an_attribute_that_was_never_seen_has_no_weight():
@@ -213,18 +215,3 @@ def test_an_attribute_that_was_never_seen_has_no_weight():
         weights = PairwiseMoments(3, budget=2, **options).fit_cells(cells).coef
         assert weights[1] == 0
         assert weights[[0, 2]].any()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"ridge": -1.0}, "ridge must be a positive finite number; got -1.0"),
-        ({"ridge": "best"}, "ridge must be one of 'auto'; got 'best'"),
-        ({"alpha": 0.0}, "alpha must be a positive finite number; got 0.0"),
-        ({"penalty": "elastic"}, "penalty must be one of 'ridge', 'lasso'; got 'elastic'"),
-        ({"design": "moments"}, "design must be one of 'adaptive', 'uniform'; got 'moments'"),
-    ],
-)
-def test_bad_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        learn(**options)
