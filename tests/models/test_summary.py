@@ -86,6 +86,16 @@ def test_comparable_ranges_are_one_scale_and_others_are_each_their_own():
     assert often.known.all()
 
 
+def test_few_looks_at_values_that_are_close_do_not_make_a_scale_tiny():
+    """Weights in such a scale were a thousand times too large. A large one is kept, as values were that far apart."""
+    X = np.tile([[-1.0, -200.0, -3.0, np.nan, np.nan], [1.0, 200.0, 3.0, np.nan, np.nan]], (LOOKS_FOR_A_SCALE, 1))
+    X[:2, 3:] = [[1e-6, -50.0], [2e-6, 50.0]]
+    summary = summarize(cells_of(X, np.zeros((10, 1))))
+    typical = np.median([1.0, 200.0, 3.0, 5e-7, 50.0])
+    np.testing.assert_allclose(summary.ranges, [1.0, 200.0, 3.0, typical, 50.0])
+    assert summary.known.tolist() == [True, True, True, False, False]
+
+
 def test_never_seen_and_constant_attributes_have_a_variance_too():
     X = np.array([[1.0, np.nan, 5.0], [3.0, np.nan, 5.0]])
     summary = summarize(cells_of(X, np.array([[4.0], [4.0]])))

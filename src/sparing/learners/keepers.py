@@ -125,7 +125,7 @@ class FactorModel(KeepingLearner):
     >>> from sparing.learners import FactorModel
     >>> X, y = make_power_law(4000, 20, -1.0, random_state=0, return_X_y=True)
     >>> learner = FactorModel(20, budget=4, rank=5, random_state=0).run(X, y)
-    >>> bool(np.mean((X @ learner.coef + learner.intercept - y) ** 2) < 0.25 * y.var())
+    >>> bool(np.mean((X @ learner.coef + learner.intercept - y) ** 2) < 0.3 * y.var())
     True
     """
 
