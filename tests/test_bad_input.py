@@ -64,8 +64,8 @@ PRICES = [
     ({"costs": np.ones(D), "budget": "auto"}, "with costs= the budget is money per example, .*; pass budget="),
 ]
 ROWS = [
-    (X[0], r"X must be a matrix of numbers, one row an example; got float64 of shape \(6,\)"),
-    (X.astype(object), "X must be a matrix of numbers, one row an example; got object"),
+    (X[0], r"X must be a matrix of numbers, one row per example; got float64 of shape \(6,\)"),
+    (X.astype(object), "X must be a matrix of numbers, one row per example; got object"),
     (X.astype(complex), "got complex128"),
     (X[:, :-1], f"X has {D - 1} columns; this learner was made for {D} attributes"),
     (X[:0], "X has no rows"),

@@ -180,7 +180,7 @@ def test_a_bad_example_among_good_ones_keeps_all_of_them_out():
 
 def test_stores_that_do_not_go_together_and_files_of_others_are_refused(tmp_path):
     for other in (Cells(5), Cells(4, n_outputs=2)):
-        with pytest.raises(ValueError, match="do not go together"):
+        with pytest.raises(ValueError, match="cannot be merged"):
             Cells.merge([Cells(4), other])
     with pytest.raises(ValueError, match="nothing to merge"):
         Cells.merge([])

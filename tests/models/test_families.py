@@ -90,7 +90,7 @@ def test_a_factor_family_is_every_rank_at_every_stop(cells):
 
 def test_a_covariance_near_factors_is_shrunk_toward_them(cells):
     data = StandardizedCells(cells, summarize(cells))
-    factors = nth_iterate(factor_iterates(cells, data, families.RANKS[-1]), families.STOPS[1])
+    factors = nth_iterate(factor_iterates(cells, data, families.RANKS[-1]), families.STOPS[-2])
     iterates = covariance_iterates(data, implied_covariance(factors), families.TOWARD_FACTORS)
     covariance = nth_iterate(iterates, families.FROM_FACTORS[0])
     found = families.near_factors("ridge").candidates(cells, data.summary)[0]
