@@ -1,5 +1,6 @@
 """Online linear models with the AdaGrad family: one pass, one gradient per round."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,51 +17,33 @@ from sparing.optim.vectors import Optimizer
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
 
 
+@dataclass(eq=False, repr=False)
 class OnlineLinear(BaseEstimator):
     """The common part of regressor and classifier: options, the loop over rounds and the fitted attributes."""
 
-    _losses: ClassVar[tuple[str, ...]]
-    coef_: Any
-    intercept_: Any
+    loss: str = "squared"
+    _: KW_ONLY
+    optimizer: str = "compressed"
+    step_size: float = 1.0
+    k: Any = "auto"
+    tau: float = 1.0
+    delta: float = 1e-4
+    l2: float = 0.0
+    l1: float = 0.0
+    refresh: int = 16
+    batch_size: int = 1
+    n_passes: int = 1
+    average: bool = True
+    fit_intercept: bool = True
+    random_state: Any = None
 
-    def __init__(
-        self,
-        loss="squared",
-        *,
-        optimizer="compressed",
-        step_size=1.0,
-        k="auto",
-        tau=1.0,
-        delta=1e-4,
-        l2=0.0,
-        l1=0.0,
-        refresh=16,
-        batch_size=1,
-        n_passes=1,
-        average=True,
-        fit_intercept=True,
-        random_state=None,
-    ):
-        self.loss = loss
-        self.optimizer = optimizer
-        self.step_size = step_size
-        self.k = k
-        self.tau = tau
-        self.delta = delta
-        self.l2 = l2
-        self.l1 = l1
-        self.refresh = refresh
-        self.batch_size = batch_size
-        self.n_passes = n_passes
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    _losses: ClassVar[tuple[str, ...]]
 
     def _make_optimizer(self, n_weights: int) -> Optimizer:
         """The optimiser that the options describe; checks all of them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
-        common = {"delta": self.delta, "l2": self.l2}
+        common: dict[str, Any] = {"delta": self.delta, "l2": self.l2}
         if kind == "diagonal":
             return adagrad(self.step_size, l1=self.l1, **common)
         common["refresh"] = self.refresh
@@ -106,7 +89,7 @@ class OnlineLinear(BaseEstimator):
         weights = np.array([run.total / run.n_rounds if self.average else run.weights for run in self._runs])
         self.last_weights_ = np.array([run.weights for run in self._runs])
         self.coef_ = weights[:, :n_features]
-        self.intercept_ = weights[:, n_features] if self.fit_intercept else np.zeros(len(weights))
+        self.intercept_: Any = weights[:, n_features] if self.fit_intercept else np.zeros(len(weights))
         self.n_iter_ = self._runs[0].n_rounds
         self.online_loss_ = sum(run.loss for run in self._runs) / self._n_seen
 
@@ -133,6 +116,7 @@ class OnlineLinear(BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class OnlineRegressor(RegressorMixin, OnlineLinear):
     r"""Online linear regression with an optimiser of the AdaGrad family.
 
@@ -182,7 +166,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     True
     """
 
-    _losses = ("squared", "absolute")
+    _losses: ClassVar[tuple[str, ...]] = ("squared", "absolute")
 
     def fit(self, X, y):
         """Learn from all rows of X, in their order."""

@@ -58,7 +58,7 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
 
     def predict(self, X):
         """Predictions for whole rows."""
-        predictions = self._predict(X)
+        predictions = self._scores(X)
         return predictions if self._several else predictions[:, 0]
 
     def to_sklearn(self):

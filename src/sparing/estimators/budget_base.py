@@ -236,7 +236,7 @@ class BudgetEstimator(BaseEstimator):
         except ValueError:  # moments that contradict the scale: no theorem speaks of such data
             return None
 
-    def _predict(self, X) -> np.ndarray:
+    def _scores(self, X) -> np.ndarray:
         check_is_fitted(self, "coef_")
         X = self._check_X(X, reset=False)
         return safe_sparse_dot(X, np.atleast_2d(self.coef_).T, dense_output=True) + self.intercept_
