@@ -150,6 +150,14 @@ def test_an_input_is_never_replaced_by_whatever_name(tmp_path, monkeypatch):
             refuse_to_replace(name, inputs=["absent.csv", Path("data.csv")], force=True)
 
 
+def test_what_a_command_wrote_under_its_own_name_may_be_written_again(tmp_path):
+    own = tmp_path / "sparing-fit.png"
+    own.write_bytes(b"of the last run")
+    refuse_to_replace(own)
+    with pytest.raises(InputError, match="is an input"):
+        refuse_to_replace(own, inputs=[own], force=True)
+
+
 def test_other_files_need_force_and_folders_and_devices_cannot_be_replaced(tmp_path):
     path = tmp_path / "old.png"
     path.write_text(OLD)

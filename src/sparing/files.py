@@ -9,6 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
 
+OWN = "sparing-"  # names that begin so are ours: what commands write unless told otherwise
 UNFINISHED = ".part"  # suffix of temporary files; a killed process may leave one behind
 
 
@@ -46,7 +47,8 @@ def refuse_to_replace(path, *, inputs: Iterable = (), force: bool = False) -> No
     """Raise unless ``path`` can be written without harm: this is the only rule on replacing files.
 
     A file among ``inputs`` is never replaced, and neither is a folder or a device. Any other file that exists is
-    replaced only with ``force``.
+    replaced only with ``force``, unless its name begins as those that commands choose themselves: running a command
+    twice is no mistake.
     """
     path = Path(path)
     if path.name in ("", ".."):
@@ -61,7 +63,7 @@ def refuse_to_replace(path, *, inputs: Iterable = (), force: bool = False) -> No
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "not a regular file"
         raise InputError(f"{str(path)!r} is {kind}", "choose another name with {output}", {"output": None})
-    if not force:
+    if not force and not path.name.startswith(OWN):
         raise InputError(
             f"{str(path)!r} already exists",
             "choose another name with {output}, or allow replacing it with {force}",
