@@ -51,6 +51,11 @@ class Gaussian:
         return cls.of_factors(means, np.zeros((len(means), 0)), variances)
 
     @property
+    def is_uncorrelated(self) -> bool:
+        """Whether it was given without correlations."""
+        return self.dense is None and self.loadings.shape[1] == 0
+
+    @property
     def variances(self) -> np.ndarray:
         """The diagonal of the covariance."""
         if self.dense is not None:

@@ -45,7 +45,7 @@ class Completion(NamedTuple):
 
     solved: sparse.csr_array  # Sigma_SS^-1 (x_S - mean_S) of every example, so that E[x | x_S] - mean = Sigma solved
     targets: np.ndarray  # standardized
-    log_likelihood: float  # of the cells, on average per example
+    log_likelihoods: np.ndarray  # of the cells of each example, up to a constant
 
 
 def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
@@ -70,7 +70,7 @@ def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
         kernel.condition_by_factors(factors, looks, few, data.n_examples, new_room(rank), solution, likelihoods)
     entries = (solution / spreads[looks.attributes], looks.attributes, looks.starts)
     solved = sparse.csr_array(entries, shape=(data.n_examples, data.n_attributes))
-    return Completion(solved, data.looks.targets, float(likelihoods.mean()))
+    return Completion(solved, data.looks.targets, likelihoods)
 
 
 def completed_losses(

@@ -21,6 +21,7 @@ FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
 UNCERTAIN = 0.3  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
 STANDARD_ERRORS = 2.0  # candidates within so many of the best, by paired differences, are averaged with it
+FAR = 3.0  # log-likelihood ratios of an example are clipped there, when the model that completes rows is chosen
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
@@ -122,9 +123,19 @@ def cross_validate(cells: Cells, competing: Sequence[Family]) -> CrossValidation
 
 
 def _reference(judged: Cells, summary: Summary, generative: Sequence[Candidate]) -> tuple[Candidate, Completion]:
-    """The model that completes rows: that under which the held-out cells have the largest likelihood."""
+    """The model that completes rows: that under which the held-out cells have the largest likelihood.
+
+    Where the likeliest correlated model is not likelier than the uncorrelated one, it is that. Likelihood ratios are
+    clipped there, or few examples far out would speak for the model that expects least of all others.
+    """
     completions = [complete(judged, summary, candidate.attributes()) for candidate in generative]
-    best = int(np.argmax([completion.log_likelihood for completion in completions]))
+    plain = [at for at, candidate in enumerate(generative) if candidate.attributes().is_uncorrelated]
+    others = [at for at in range(len(generative)) if at not in plain]
+    best = max(others or plain, key=lambda at: completions[at].log_likelihoods.mean())
+    if plain and others:
+        ratios = completions[best].log_likelihoods - completions[plain[0]].log_likelihoods
+        if np.clip(ratios, -FAR, FAR).mean() <= 0.0:
+            best = plain[0]
     return generative[best], completions[best]
 
 
