@@ -174,6 +174,16 @@ class Cells:
         part._write(sizes, self.attributes[at], self.values[at], self.probabilities[at], self.targets[examples])
         return part
 
+    def only(self, wanted: np.ndarray) -> "Cells":
+        """The cells of these attributes alone (one flag for each), of all examples."""
+        kept = wanted[self.attributes]
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
+        part._write(
+            np.diff(ends), self.attributes[kept], self.values[kept], self.probabilities[kept], self.targets
+        )
+        return part
+
     def in_order(self) -> "Cells":
         """The same purchases in an order that only their contents decide: where they came from leaves no trace.
 

@@ -1,7 +1,7 @@
 """Learners that keep what they buy, under their public names: how each of them turns cells into a model."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sparing.learners.keeping import KeepingLearner
 from sparing.models import families, pairwise
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
-from sparing.models.selection import affordable_families, select, usual_model
+from sparing.models.selection import select, usual_model
 from sparing.models.summary import summarize
 
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
@@ -32,12 +32,21 @@ class AutoLearner(KeepingLearner):
     ----------
     penalty : {"ridge", "lasso"}
         "lasso": few weights differ from zero.
+    features : {"linear", "additive", "auto"}
+        "additive": a curve for every column, learnt from the same looks, where held-out examples say that it predicts
+        better than a line. "auto": averaged with boosted trees where that is better still.
     """
 
     penalty: str = "ridge"
+    features: str = "linear"
+
+    FEATURES: ClassVar[tuple[str, ...]] = ("linear", "additive", "auto")
 
     def __post_init__(self):
         checks.one_of("penalty", self.penalty, ("ridge", "lasso"))
+        checks.one_of("features", self.features, self.FEATURES)
+        if self.penalty == "lasso" and self.features != "linear":
+            raise ValueError(f"features={self.features!r} has no lasso; pass features='linear' or penalty='ridge'.")
         if self.penalty == "lasso" and self.n_attributes > WIDEST_LASSO:
             raise ValueError(
                 f"penalty='lasso' follows a path on a matrix of {self.n_attributes} x {self.n_attributes} covariances; "
@@ -46,7 +55,7 @@ class AutoLearner(KeepingLearner):
         super().__post_init__()
 
     def _fit(self, cells: Cells) -> FittedModel:
-        return select(cells, affordable_families(cells, self.penalty))
+        return select(cells, self.penalty, self.features)
 
 
 @dataclass(kw_only=True, eq=False)

@@ -165,7 +165,7 @@ class KeepingLearner(Saved, Loop):
         """The mean target, if any was told."""
         nothing, outputs = np.zeros(self.n_attributes), np.zeros(self.n_outputs)
         means = self.bought.targets.mean(axis=0) if self.bought.n_examples else outputs
-        summary = Summary(nothing, nothing, nothing + 1.0, nothing + 1.0, means, outputs)
+        summary = Summary(nothing, nothing, nothing, nothing + 1.0, nothing + 1.0, means, outputs)
         facts = {"setting": "the mean target", "families": [], "why": "no value was bought"}
         weights = np.zeros((self.n_attributes, self.n_outputs))
         return fitted_model(summary, weights, uncorrelated("", summary, weights), facts)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import islice, pairwise
 
 import numpy as np
@@ -20,8 +21,11 @@ class StandardizedCells:
 
     def __init__(self, cells: Cells, summary: Summary):
         sizes = np.diff(cells.starts)
+        self.places = np.arange(cells.n_examples)  # where each example went
         if np.any(np.diff(sizes) < 0):  # examples of equal length are processed side by side
-            cells = cells.take(np.argsort(sizes, kind="stable"))
+            order = np.argsort(sizes, kind="stable")
+            self.places[order] = np.arange(order.size)
+            cells = cells.take(order)
         self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
         values = (cells.values - summary.means[cells.attributes]) / self.spreads[cells.attributes]
         targets = (cells.targets - summary.target_means) / self.target_spreads
@@ -32,8 +36,8 @@ class StandardizedCells:
         self._blocks: dict[int, Block] = {}
 
     def weights(self, standardized: np.ndarray) -> np.ndarray:
-        """Weights in the attributes' and targets' own units."""
-        return standardized / self.spreads[:, None] * self.target_spreads
+        """Weights in the attributes' and targets' own units, of attributes whose scale is known."""
+        return self.summary.known[:, None] * standardized / self.spreads[:, None] * self.target_spreads
 
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
         """``task(first, last)`` over parts of the examples, or of some of them, on all cores."""
@@ -42,8 +46,12 @@ class StandardizedCells:
         parts = [(a, b) for a, b in pairwise(ends) if a < b]
         if self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
             return [task(*part) for part in parts]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(lambda part: task(*part), parts))
+        return list(self._pool.map(lambda part: task(*part), parts))
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """Threads that live as long as these cells: starting them anew for each of many short calls takes longer."""
+        return ThreadPoolExecutor(os.cpu_count())
 
     def up_to(self, rows: float) -> int:
         """How many examples, the first ones, have no more cells and targets than this."""

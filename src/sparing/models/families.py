@@ -17,8 +17,8 @@ from sparing.models.summary import Summary
 
 RANKS = (5, 20)  # of factor models
 STOPS = (5, 10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
-ITERATIONS = 40  # of EM for a full covariance
-TOWARD_IDENTITY = (10.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
+ITERATIONS = 30  # of EM for a full covariance
+TOWARD_IDENTITY = (5.0, 2.0, 15.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
 TOWARD_FACTORS = 20.0  # the same, toward a factor model
 FROM_FACTORS = (10, 40)  # EM iterations from there, after which it is a candidate
 
@@ -47,19 +47,19 @@ class Family:
     candidates : callable
         From cells and their summary to candidates: the same settings in the same order, whatever the cells.
     usual : int
-        The candidate to take where nothing can be judged, and to complete rows by.
+        The candidate to take where nothing can be judged.
     seconds : callable
         From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
         three as measured by ``benchmarks/keeping_speed.py``.
-    generative : bool
-        Whether its models are fitted to the likelihood of the cells, so that they may complete rows.
+    uncorrelated : bool
+        Whether its models are right only where attributes are uncorrelated.
     """
 
     name: str
     candidates: Callable[[Cells, Summary], list[Candidate]]
     usual: int
     seconds: Callable[[Size], float]
-    generative: bool = False
+    uncorrelated: bool = False
 
 
 def mean_target() -> Family:
@@ -77,27 +77,31 @@ def mean_imputed() -> Family:
     def seconds(size):
         return 3e-10 * size.attributes**3
 
-    return Family("mean-imputed", imputed.imputed_candidates, 3, seconds, generative=True)
+    return Family("mean-imputed", imputed.imputed_candidates, 3, seconds, uncorrelated=True)
 
 
 def pairwise_moments(penalty: str) -> Family:
     """Ridge or lasso on pairwise covariances."""
+
+    def seconds(size):
+        return 2e-9 * size.attributes**3
+
     if penalty == "lasso":
-        return Family("pairwise", pairwise.lasso_candidates, 4, lambda size: 2e-9 * size.attributes**3)
-    return Family("pairwise", pairwise.ridge_candidates, 2, lambda size: 2e-9 * size.attributes**3)
+        return Family("pairwise", pairwise.lasso_candidates, 4, seconds)
+    return Family("pairwise", pairwise.ridge_candidates, 2, seconds)
 
 
-def full_covariance(penalty: str, iterations: int = ITERATIONS) -> Family:
+def full_covariance(penalty: str, prior: float = TOWARD_IDENTITY[0], iterations: int = ITERATIONS) -> Family:
     """A covariance shrunk toward the identity."""
 
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
-        return _shrunk(data, np.eye(data.counts.size), TOWARD_IDENTITY, penalty, (iterations,))
+        return _shrunk(data, np.eye(data.counts.size), (prior,), penalty, (iterations,))
 
     def seconds(size):
-        return len(TOWARD_IDENTITY) * _em_seconds(size, iterations)
+        return _em_seconds(size, iterations)
 
-    return Family("full covariance", candidates, _first_or_unpenalized(penalty), seconds, generative=True)
+    return Family("full covariance", candidates, _first_or_unpenalized(penalty), seconds)
 
 
 def near_factors(penalty: str) -> Family:
@@ -111,7 +115,7 @@ def near_factors(penalty: str) -> Family:
     def seconds(size):
         return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[-2])
 
-    return Family("covariance near factors", candidates, _first_or_unpenalized(penalty), seconds, generative=True)
+    return Family("covariance near factors", candidates, _first_or_unpenalized(penalty), seconds)
 
 
 def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
@@ -132,11 +136,11 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
         return len(ranks) * _factor_seconds(size, max(stops))
 
     usual = len(ranks) * len(stops) - 2 if penalty == "ridge" and len(stops) > 1 else -1
-    return Family("factor", candidates, usual, seconds, generative=True)
+    return Family("factor", candidates, usual, seconds)
 
 
 def _first_or_unpenalized(penalty: str) -> int:
-    """The usual candidate: of a lasso path its end, as a model completes rows by the regression that it implies."""
+    """The usual candidate: of a lasso path its end."""
     return 0 if penalty == "ridge" else -1
 
 

@@ -6,7 +6,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from sparing.models.bases import Basis
 from sparing.models.summary import Summary
+from sparing.models.trees import BoostedTrees
+
+ROWS_AT_ONCE = 10_000  # that functions are computed of, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,10 @@ class FittedModel:
         Means and covariance of the attributes.
     facts : dict
         What was chosen, out of what, and why.
+    basis : Basis, optional
+        The functions of columns that weights and the Gaussian speak of, in place of the attributes themselves.
+    trees : BoostedTrees, optional
+        Their predictions, with the weight ``trees_share``, are averaged with the others.
     """
 
     weights: np.ndarray
@@ -105,6 +113,28 @@ class FittedModel:
     residual_variance: np.ndarray
     attributes: Gaussian
     facts: dict[str, Any] = field(default_factory=dict)
+    basis: Basis | None = None
+    trees: BoostedTrees | None = None
+    trees_share: float = 0.0
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether predictions are linear in the attributes."""
+        return self.basis is None and self.trees is None
+
+    def predict(self, X) -> np.ndarray:
+        """Predictions for whole rows, dense or sparse: (n, n_outputs)."""
+        if self.is_linear:
+            return np.asarray(X @ self.weights) + self.intercept
+        done = [self._curves(X[at : at + ROWS_AT_ONCE]) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
+        return np.concatenate([np.zeros((0, self.intercept.size)), *done])
+
+    def _curves(self, X) -> np.ndarray:
+        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        predictions = (X if self.basis is None else self.basis.functions(X)) @ self.weights + self.intercept
+        if self.trees is None:
+            return predictions
+        return (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
 
 
 class Candidate(NamedTuple):
@@ -115,7 +145,9 @@ class Candidate(NamedTuple):
     attributes: Callable[[], Gaussian]
 
 
-def fitted_model(summary: Summary, weights: np.ndarray, source: Candidate, facts: dict[str, Any]) -> FittedModel:
+def fitted_model(
+    summary: Summary, weights: np.ndarray, source: Candidate, facts: dict[str, Any], basis: Basis | None = None
+) -> FittedModel:
     r"""A model with these weights, which may be an average, and the Gaussian of the candidate they come from.
 
     With :math:`c = \Sigma w_0` for the candidate's own weights :math:`w_0`, the residual variance is
@@ -124,4 +156,4 @@ def fitted_model(summary: Summary, weights: np.ndarray, source: Candidate, facts
     attributes = source.attributes()
     explained = np.sum(weights * attributes.times(2.0 * source.weights - weights), axis=0)
     residual = np.maximum(summary.target_variances - explained, 0.0)
-    return FittedModel(weights, summary.target_means - summary.means @ weights, residual, attributes, facts)
+    return FittedModel(weights, summary.target_means - summary.means @ weights, residual, attributes, facts, basis)

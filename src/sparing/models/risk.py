@@ -1,4 +1,4 @@
-"""How good weights are on whole rows, from partly seen examples that they were not fitted to: two estimates."""
+"""How good a model is, from partly seen examples that it was not fitted to: on what was seen of them, and on whole rows."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from sparing.kernels.factor import Factors, new_room
 from sparing.kernels.pairs import predict_products
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import SHORT, covariance_parts
-from sparing.models.gaussian import Candidate, Gaussian
+from sparing.models.gaussian import Gaussian
 from sparing.models.summary import Summary
 
 
@@ -40,28 +40,31 @@ def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.n
     return losses
 
 
-class Completion(NamedTuple):
-    """Examples completed by a reference model, short ones first: their expected whole rows, without making them."""
+class SeenParts(NamedTuple):
+    """What a model makes of the seen part of every example."""
 
-    solved: sparse.csr_array  # Sigma_SS^-1 (x_S - mean_S) of every example, so that E[x | x_S] - mean = Sigma solved
-    targets: np.ndarray  # standardized
+    predictions: np.ndarray  # E[w'x | x_S] less its mean, in standard deviations of the target: (n_examples, n_outputs)
     log_likelihoods: np.ndarray  # of the cells of each example, up to a constant
 
 
-def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
-    """Condition the reference on the cells of every example."""
+def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
+    r"""Predict the targets of examples from what was seen of them: weights applied to conditional means.
+
+    :math:`E[x | x_S] = \mu + \Sigma_{\cdot S} \Sigma_{SS}^{-1} (x_S - \mu_S)`. So :math:`\Sigma w`, gathered at the
+    cells of an example, times :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)` is all that is needed.
+    """
     data = StandardizedCells(cells, summary)
     looks, spreads = data.looks._replace(targets=np.empty((data.n_examples, 0))), data.spreads
     solution, likelihoods = np.empty(looks.values.size), np.empty(data.n_examples)
-    if reference.dense is not None:
-        table = reference.dense / np.outer(spreads, spreads)
+    if gaussian.dense is not None:
+        table = gaussian.dense / np.outer(spreads, spreads)
 
         def condition(first, last):
             kernel.condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
 
         data.in_parts(condition)
     else:
-        factors = Factors(np.ascontiguousarray(reference.loadings / spreads[:, None]), reference.noise / spreads**2)
+        factors = Factors(np.ascontiguousarray(gaussian.loadings / spreads[:, None]), gaussian.noise / spreads**2)
         rank = factors.loadings.shape[1]
         few = data.up_to(SHORT * rank)
         if few:
@@ -70,33 +73,5 @@ def complete(cells: Cells, summary: Summary, reference: Gaussian) -> Completion:
         kernel.condition_by_factors(factors, looks, few, data.n_examples, new_room(rank), solution, likelihoods)
     entries = (solution / spreads[looks.attributes], looks.attributes, looks.starts)
     solved = sparse.csr_array(entries, shape=(data.n_examples, data.n_attributes))
-    return Completion(solved, data.looks.targets, likelihoods)
-
-
-def completed_losses(
-    completion: Completion, summary: Summary, reference: Candidate, weights: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Expected squared errors on whole rows, given what was seen of them, if the reference model holds: in two parts.
-
-    With :math:`\hat x = E[x | x_S]`, the reference's own weights :math:`w_0` and :math:`V = \mathrm{Cov}(x | x_S)` it
-    is :math:`(y - w^T \hat x)^2 + (w - w_0)^T V (w - w_0) - w_0^T V w_0`: what is unseen of the row adds to the error
-    as far as weights differ from :math:`w_0`, and the target has its part of it already. By the law of total variance
-    the mean of :math:`v^T V v` is :math:`v^T \Sigma v` less the mean square of :math:`v^T \hat x`. The first part has
-    one row per candidate and one column per example, short examples first; the second, which rests on the reference
-    alone, one entry per candidate. Both are relative to the targets' variances, averaged over outputs.
-    """
-    gaussian, spreads = reference.attributes(), summary.target_spreads
-
-    def known_and_unknown(v):
-        """The part of v'x that is known of each example, and the mean variance of the rest."""
-        through = gaussian.times(v)
-        known = completion.solved @ through
-        return known, np.maximum(np.sum(v * through, axis=0) - np.mean(known**2, axis=0), 0.0)
-
-    own, own_unknown = known_and_unknown(reference.weights)
-    seen, unseen = [], []
-    for candidate in weights:
-        known, unknown = known_and_unknown(candidate - reference.weights)
-        seen.append(np.mean((completion.targets - (own + known) / spreads) ** 2, axis=1))
-        unseen.append(np.mean((unknown - own_unknown) / spreads**2))
-    return np.array(seen), np.array(unseen)
+    predictions = solved @ (gaussian.times(weights) / summary.target_spreads)
+    return SeenParts(predictions[data.places], likelihoods[data.places])

@@ -1,38 +1,43 @@
-"""Which model to take: the affordable families, one rule, and every threshold with the measurement that set it."""
+"""Which model to take: what competes, one judge, one rule, and every threshold with the measurement that set it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.models import families
+from sparing.models.bases import Basis, Kind, learn_basis
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import Candidate, FittedModel, fitted_model
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
-from sparing.models.risk import Completion, complete, completed_losses, unbiased_losses
+from sparing.models.risk import from_seen, unbiased_losses
 from sparing.models.summary import Summary, pair_moments, summarize
+from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
 FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
-UNCERTAIN = 0.3  # part of the unseen loss, which rests on the reference model alone, that counts as its standard error
-STANDARD_ERRORS = 2.0  # candidates within so many of the best, by paired differences, are averaged with it
-FAR = 3.0  # log-likelihood ratios of an example are clipped there, when the model that completes rows is chosen
+STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differences, are averaged with it
+FAR = 3.0  # log-likelihood ratios of an example are clipped there
+LEAST_SHARE = 0.1  # that boosted trees must deserve in a first split to be tried in all
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
+QUICK_CURVES = 0.5  # the same, for curves
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
-TINY = 1e-18  # a variance of differences between candidates that are the same
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
+
+RANGE = (np.min, np.max)
+CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
 
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     """The families that compete for these cells: all whose cost is affordable, and the mean target."""
-    competing = [families.factor(penalty), families.pairwise_moments(penalty), families.full_covariance(penalty),
-                 families.near_factors(penalty)]  # fmt: skip
+    competing = [*(families.full_covariance(penalty, prior) for prior in families.TOWARD_IDENTITY),
+                 families.near_factors(penalty), families.factor(penalty), families.pairwise_moments(penalty)]  # fmt: skip
     if penalty == "ridge":
         competing.append(families.mean_imputed())
     size = Size.of(cells)
@@ -40,109 +45,105 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     return [*(found or [min(competing, key=lambda family: family.seconds(size))]), families.mean_target()]
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Losses of every candidate on held-out examples, relative to the targets' variance, by two estimates.
+def affordable_curves(cells: Cells) -> list[Kind]:
+    """The kinds of curves that can be tried on these cells."""
+    size, scout = Size.of(cells), families.full_covariance("ridge")
 
-    The expected loss, in its ``seen`` and ``unseen`` part, varies little but rests on a reference model; the
-    ``unbiased`` one rests on nothing and varies a lot. Differences of candidates are estimated by both, weighted by
-    their precision, where a part of the unseen is taken for uncertain.
-    """
+    def seconds(kind):
+        functions = 1 + kind.hinges
+        return scout.seconds(Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3))
 
-    names: list[tuple[str, str]]  # family and setting of each candidate
-    seen: np.ndarray  # (n_candidates, n_examples)
-    unseen: np.ndarray  # (n_candidates,)
-    unbiased: np.ndarray  # (n_candidates, n_examples)
-
-    @property
-    def expected(self) -> np.ndarray:
-        """Expected losses, (n_candidates, n_examples)."""
-        return self.seen + self.unseen[:, None]
-
-    def differences(self, base: int) -> tuple[np.ndarray, np.ndarray]:
-        """How much more risk each candidate has than the candidate ``base``, and the standard error of that."""
-        n = self.seen.shape[1]
-        seen, unbiased = self.seen - self.seen[base], self.unbiased - self.unbiased[base]
-        unseen = self.unseen - self.unseen[base]
-        expected_variance = np.maximum(seen.var(axis=1) / n + (UNCERTAIN * unseen) ** 2, TINY)
-        unbiased_variance = np.maximum(unbiased.var(axis=1) / n, TINY)
-        trust = unbiased_variance / (expected_variance + unbiased_variance)
-        means = trust * (seen.mean(axis=1) + unseen) + (1.0 - trust) * unbiased.mean(axis=1)
-        return means, np.sqrt(trust * expected_variance)
-
-    @cached_property
-    def best(self) -> int:
-        """The candidate of least risk: none is better than it by paired differences, or nearly so."""
-        best = int(np.argmin(self.expected.mean(axis=1)))
-        for _ in range(len(self.names)):
-            better = int(np.argmin(self.differences(best)[0]))
-            if better == best:
-                break
-            best = better
-        return best
-
-    def chosen(self) -> list[int]:
-        """The best candidate and those within some standard errors of it."""
-        means, errors = self.differences(self.best)
-        within = means <= STANDARD_ERRORS * errors
-        within[self.best] = True
-        return np.flatnonzero(within).tolist()
-
-    def risk(self, candidate: int) -> tuple[float, float]:
-        """The unbiased estimate of a candidate's risk on whole rows, and its standard error."""
-        losses = self.unbiased[candidate]
-        return float(losses.mean()), float(losses.std() / np.sqrt(losses.size))
+    return [kind for kind in CURVES if seconds(kind) <= QUICK_CURVES]
 
 
-def cross_validate(cells: Cells, competing: Sequence[Family]) -> CrossValidation:
-    """Cross-validate all candidates of all families on cells in :meth:`~sparing.cells.Cells.in_order`."""
-    once = sum(family.seconds(Size.of(cells)) for family in competing) > LONG
+class Split(NamedTuple):
+    """Examples to learn from, and others to judge by."""
+
+    learnt: Cells
+    judged: Cells
+
+
+def splits(cells: Cells, seconds: float) -> list[Split]:
+    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; a single split where one fit takes long."""
+    once = seconds > LONG
     fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
-    names: list[tuple[str, str]] = []
-    seen: list[np.ndarray] = []
-    unseen: list[np.ndarray] = []
-    unbiased: list[np.ndarray] = []
-    for held_out in range(1 if once else FOLDS):
-        learnt, judged = cells.take(fold != held_out), _judgeable(cells.take(fold == held_out))
-        summary = summarize(learnt)
-        found = [(family, family.candidates(learnt, summary)) for family in competing]
-        names = [(family.name, c.setting) for family, group in found for c in group]
-        weights = [c.weights for _, group in found for c in group]
-        generative = [group[family.usual] for family, group in found if family.generative]
-        if not generative:
-            usual = families.factor("ridge", families.RANKS[-1:], families.STOPS[-2:-1])
-            generative = usual.candidates(learnt, summary)
-        reference, completion = _reference(judged, summary, generative)
-        for part, losses in zip((seen, unseen), completed_losses(completion, summary, reference, weights), strict=True):
-            part.append(losses)
-        whole = [unbiased_losses(judged, summary, w) / summary.target_spreads**2 for w in weights]
-        unbiased.append(np.mean(whole, axis=2))
-    return CrossValidation(
-        names, np.concatenate(seen, axis=1), np.mean(unseen, axis=0), np.concatenate(unbiased, axis=1)
-    )
-
-
-def _reference(judged: Cells, summary: Summary, generative: Sequence[Candidate]) -> tuple[Candidate, Completion]:
-    """The model that completes rows: that under which the held-out cells have the largest likelihood.
-
-    Where the likeliest correlated model is not likelier than the uncorrelated one, it is that. Likelihood ratios are
-    clipped there, or few examples far out would speak for the model that expects least of all others.
-    """
-    completions = [complete(judged, summary, candidate.attributes()) for candidate in generative]
-    plain = [at for at, candidate in enumerate(generative) if candidate.attributes().is_uncorrelated]
-    others = [at for at in range(len(generative)) if at not in plain]
-    best = max(others or plain, key=lambda at: completions[at].log_likelihoods.mean())
-    if plain and others:
-        ratios = completions[best].log_likelihoods - completions[plain[0]].log_likelihoods
-        if np.clip(ratios, -FAR, FAR).mean() <= 0.0:
-            best = plain[0]
-    return generative[best], completions[best]
+    parts = range(1 if once else FOLDS)
+    return [Split(cells.take(fold != part), _judgeable(cells.take(fold == part))) for part in parts]
 
 
 def _judgeable(cells: Cells) -> Cells:
     """As many of the examples as can be completed in reasonable time."""
     cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
     return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Candidates, judged by how well they predict held-out targets from what was seen of their examples."""
+
+    names: list[tuple[int, str]]  # which family, and the setting
+    targets: np.ndarray  # (n_examples, n_outputs), standardized
+    predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
+    log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
+    fitted: list[tuple[Basis | None, Summary, list[np.ndarray]]]  # of each split: with the weights of all candidates
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """Squared errors relative to the targets' variance, averaged over outputs: (n_candidates, n_examples)."""
+        return np.mean((self.targets - self.predictions) ** 2, axis=2)
+
+    def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
+        """The best of these candidates, and all that are within some standard errors of it by paired differences."""
+        means = self.losses[candidates].mean(axis=1)
+        best = int(candidates[int(np.argmin(means))])
+        return best, [c for c in candidates if not _worse(self.losses[c], self.losses[best], STANDARD_ERRORS)]
+
+
+def _worse(losses: np.ndarray, others: np.ndarray, standard_errors: float) -> bool:
+    """Whether losses are larger than others of the same examples by so many standard errors."""
+    differences = losses - others
+    return bool(differences.mean() > standard_errors * differences.std() / np.sqrt(differences.size))
+
+
+def cross_validate(parts: Sequence[Split], competing: Sequence[Family], kind: Kind | None = None) -> CrossValidation:
+    """Judge all candidates of all families on every split."""
+    names: list[tuple[int, str]] = []
+    targets, predictions, likelihoods, fitted = [], [], [], []
+    for learnt, judged in parts:
+        basis, learnt, summary, judged = _transformed(kind, learnt, judged)
+        found = [(at, c) for at, family in enumerate(competing) for c in family.candidates(learnt, summary)]
+        names = [(at, c.setting) for at, c in found]
+        seen = [from_seen(judged, summary, c.attributes(), c.weights) for _, c in found]
+        targets.append((judged.targets - summary.target_means) / summary.target_spreads)
+        low, high = ((end(learnt.targets, axis=0) - summary.target_means) / summary.target_spreads for end in RANGE)
+        predictions.append([np.clip(part.predictions, low, high) for part in seen])
+        likelihoods.append([part.log_likelihoods for part in seen])
+        fitted.append((basis, summary, [c.weights for _, c in found]))
+    return CrossValidation(
+        names,
+        np.concatenate(targets),
+        np.concatenate(predictions, axis=1),
+        np.concatenate(likelihoods, axis=1),
+        fitted,
+    )
+
+
+def _transformed(kind: Kind | None, learnt: Cells, *others: Cells) -> tuple:
+    """The basis of this kind learnt from cells, those cells as it expands them, their summary, and others expanded."""
+    if kind is None:
+        return None, learnt, summarize(learnt), *others
+    basis = learn_basis(kind, learnt)
+    expanded = basis.expand(learnt)
+    return basis, expanded, basis.summary(expanded), *(basis.expand(cells) for cells in others)
+
+
+def best_kind(parts: Sequence[Split], kinds: Sequence[Kind]) -> Kind | None:
+    """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
+    scout = [families.full_covariance("ridge")]
+    lines = cross_validate(parts, scout)
+    tried = {kind: cross_validate(parts, scout, kind) for kind in kinds}
+    best = min(kinds, key=lambda kind: tried[kind].losses.mean())
+    return best if _worse(lines.losses[0], tried[best].losses[0], STANDARD_ERRORS) else None
 
 
 def usual_model(cells: Cells, family: Family, why: str = "it was asked for") -> FittedModel:
@@ -162,46 +163,112 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
-def select(cells: Cells, competing: Sequence[Family]) -> FittedModel:
-    """The average, family by family, of the candidates that cannot be distinguished from the best, fitted to all."""
-    summary = summarize(cells)
+def select(cells: Cells, penalty: str = "ridge", features: str = "linear") -> FittedModel:
+    """The model that predicts held-out targets best from what was seen of their examples."""
+    competing = affordable_families(cells, penalty)
     if cells.n_examples < FEWEST:
         return usual_model(cells, competing[0], "there are too few examples to choose by")
-    judged = cross_validate(cells, competing)
-    chosen, best = judged.chosen(), judged.best
-    wanted = {judged.names[c][0] for c in chosen}
-    found = {family.name: family.candidates(cells, summary) for family in competing if family.name in wanted}
-    candidates = {(name, c.setting): c for name, group in found.items() for c in group}
-    by_family: dict[str, list[np.ndarray]] = {}
-    for c in chosen:
-        by_family.setdefault(judged.names[c][0], []).append(candidates[judged.names[c]].weights)
-    weights = np.mean([np.mean(group, axis=0) for group in by_family.values()], axis=0)
-    return fitted_model(summary, weights, candidates[judged.names[best]], _explained(judged, chosen))
+    cells = cells.only(summarize(cells).known)
+    parts = splits(cells, sum(family.seconds(Size.of(cells)) for family in competing))
+    kinds = [] if features == "linear" else affordable_curves(cells)
+    kind = best_kind(parts, kinds) if kinds else None
+    judged = cross_validate(parts, competing, kind)
+    best, chosen = judged.among(_allowed(judged, competing))
+    basis, expanded, summary = _transformed(kind, cells)
+    found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
+    named = {(at, c.setting): c for at, group in found.items() for c in group}
+    weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
+    model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
+    if features == "auto":
+        model = with_trees(model, cells, parts, judged, chosen)
+    return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
 
 
-def _explained(judged: CrossValidation, chosen: list[int]) -> dict[str, Any]:
+def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
+    """The candidates among which the choice is made.
+
+    What was seen of a row is predicted well by regressions on mean-imputed rows, which are wrong for whole rows unless
+    attributes are uncorrelated. So they are left out where some other model makes held-out cells likelier than that;
+    log-likelihood ratios are clipped, or few examples far out would decide. The mean target is left out, unless nothing
+    is clearly better.
+    """
+    *models, mean_target = range(len(judged.names))
+    imputed = [c for c in models if competing[judged.names[c][0]].uncorrelated]
+    others = [c for c in models if c not in imputed]
+    ratios = np.clip(judged.log_likelihoods - judged.log_likelihoods[mean_target], -FAR, FAR)
+    likeliest = max(others, key=lambda c: ratios[c].mean())
+    if _worse(ratios[likeliest], ratios[mean_target], STANDARD_ERRORS):
+        models = others
+    best = min(models, key=lambda c: judged.losses[c].mean())
+    return models if _worse(judged.losses[mean_target], judged.losses[best], STANDARD_ERRORS) else [mean_target]
+
+
+def with_trees(
+    model: FittedModel, cells: Cells, parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]
+) -> FittedModel:
+    """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
+
+    Trees see what columns do together. Where they add nothing, a first split says so.
+    """
+    if boosting_seconds(cells) > AFFORDABLE:
+        return model
+    ours, done = judged.predictions[chosen].mean(axis=0), 0
+    residuals, moves = np.empty((2, 0, cells.n_outputs))
+    for (learnt, held_out), (_, summary, _) in zip(parts, judged.fitted, strict=True):
+        theirs = BoostedTrees(learnt).predict(rows_with_holes(held_out))
+        here = slice(done, done + held_out.n_examples)
+        move = (theirs - summary.target_means) / summary.target_spreads - ours[here]
+        residuals, moves = np.vstack([residuals, judged.targets[here] - ours[here]]), np.vstack([moves, move])
+        share = float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
+        if share < LEAST_SHARE:
+            return model
+        done = here.stop
+    gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
+    if not _worse(gains, 0.0 * gains, STANDARD_ERRORS):
+        return model
+    return replace(model, trees=BoostedTrees(cells), trees_share=share)
+
+
+def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]) -> tuple[float, float]:
+    """The squared error on whole rows over the targets' variance, and its standard error, by inclusion probabilities.
+
+    It is unbiased but varies a lot; so it is bounded by what is possible: zero, and the error from seen parts of rows.
+    """
+    losses = []
+    for (_, held_out), (basis, summary, weights) in zip(parts, judged.fitted, strict=True):
+        average = np.mean([weights[c] for c in chosen], axis=0)
+        seen = held_out if basis is None else basis.expand(held_out)
+        losses.append(np.mean(unbiased_losses(seen, summary, average) / summary.target_spreads**2, axis=1))
+    whole = np.concatenate(losses)
+    from_parts = float(judged.losses[chosen].mean())
+    return float(np.clip(whole.mean(), 0.0, from_parts)), float(whole.std() / np.sqrt(whole.size))
+
+
+def _explained(judged, competing, best: int, chosen: list[int], parts, model: FittedModel) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
-    best, names = judged.best, judged.names
+    names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})
-    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard errors of it is taken"
+    curves = "lines" if model.basis is None else f"curves ({model.basis.kind.name})"
+    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
+    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (
-        f"of {len(names)} candidates {family} ({setting}) has the least estimated risk on whole rows; "
-        f"{others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)})"
+        f"of {len(names)} candidates with {curves} {family} ({setting}) predicts held-out targets best from what was "
+        f"seen of their examples; {others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)}){trees}"
     )
-    (risk, error), (means, errors) = judged.risk(best), judged.differences(best)
+    risk, error = estimated_risk(parts, judged, chosen)
+    excess = judged.losses - judged.losses[best]
     candidates = [
         {
             "family": name,
             "setting": setting,
-            "error": float(judged.expected[c].mean()),
-            "excess": float(means[c]),
-            "excess_error": float(errors[c]),
-            "risk": judged.risk(c)[0],
-            "risk_error": judged.risk(c)[1],
+            "error": float(judged.losses[c].mean()),
+            "excess": float(excess[c].mean()),
+            "excess_error": float(excess[c].std() / np.sqrt(excess.shape[1])),
             "used": c in chosen,
         }
         for c, (name, setting) in enumerate(names)
     ]
     facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
-    return facts | {"candidates": candidates}
+    features = {"features": curves, "trees_share": model.trees_share}
+    return facts | features | {"candidates": candidates}

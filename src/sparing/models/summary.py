@@ -7,14 +7,15 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.kernels.pairs import sum_pairs
 
-LOOKS_FOR_A_SCALE = 5  # below as many looks an attribute's own scale is unknown: two close values would make it tiny
-COMPARABLE = 30.0  # ratio of the 90th to the 10th percentile of ranges, up to which attributes share one scale
+LOOKS_FOR_A_SCALE = 5  # below as many looks at other than its usual value an attribute's scale is unknown
+LOOKS_FOR_A_MODE = 1000  # per attribute, among which its most common value is looked for
 
 
 class Summary(NamedTuple):
     """Counts, means and variances of attributes and targets."""
 
     counts: np.ndarray  # looks at each attribute
+    varied: np.ndarray  # looks that differed from the attribute's most common value
     means: np.ndarray
     ranges: np.ndarray  # about the largest distance from the mean: the scale of each attribute
     variances: np.ndarray  # shrunk, as parts of squared ranges, toward their mean by one imaginary look: never zero
@@ -23,8 +24,11 @@ class Summary(NamedTuple):
 
     @property
     def known(self) -> np.ndarray:
-        """Which attributes have a scale to go by: a shared one, or enough looks for one of their own."""
-        return (self.counts >= LOOKS_FOR_A_SCALE) | (np.ptp(self.ranges) == 0.0)
+        """Which attributes varied often enough for a scale of their own: others get no weight.
+
+        Two close values would make a scale tiny, and so would a pixel that was lit once, and faintly.
+        """
+        return self.varied >= LOOKS_FOR_A_SCALE
 
     @property
     def spreads(self) -> np.ndarray:
@@ -60,23 +64,33 @@ def summarize(cells: Cells) -> Summary:
     variances = (squares + typical) / (counts + 1.0) * ranges**2
     target_means = cells.targets.mean(axis=0)
     target_variances = np.mean((cells.targets - target_means) ** 2, axis=0)
-    return Summary(counts, means, ranges, variances, target_means, target_variances)
+    return Summary(counts, looks_that_vary(cells), means, ranges, variances, target_means, target_variances)
+
+
+def looks_that_vary(cells: Cells) -> np.ndarray:
+    """How many looks at each attribute differed from its most common value."""
+    attributes, values = cells.attributes, cells.values
+    part = slice(0, LOOKS_FOR_A_MODE * cells.n_attributes)
+    order = np.lexsort((values[part], attributes[part]))
+    attribute, value = attributes[part][order], values[part][order]
+    firsts = np.flatnonzero(np.r_[True, (attribute[1:] != attribute[:-1]) | (value[1:] != value[:-1])][: order.size])
+    lengths = np.diff(np.r_[firsts, order.size])
+    rising = np.argsort(lengths, kind="stable")  # so that the longest run of an attribute is written last
+    usual = np.zeros(cells.n_attributes)
+    usual[attribute[firsts[rising]]] = value[firsts[rising]]
+    return np.bincount(attributes, weights=values != usual[attributes], minlength=cells.n_attributes).astype(np.int64)
 
 
 def _ranges(attributes, distances, counts) -> np.ndarray:
-    """The scale of each attribute: one for all where their ranges are comparable (pixels, say), else its own.
+    """The largest distance of each attribute from its mean: no result depends on the unit of an attribute.
 
-    The range of a pixel that was seldom lit is unknown, and a scale of its own would overrate it. So would that of an
-    attribute of few looks, whose values may be close by chance: it is taken for no less than the typical one.
+    Only an attribute of few looks, whose values may be close by chance, is taken for no less than the typical one.
     """
-    d = counts.size
-    ranges = np.zeros(d)
+    ranges = np.zeros(counts.size)
     np.maximum.at(ranges, attributes, distances)
     if not ranges.any():
-        return np.ones(d)
-    low, typical, high = np.quantile(ranges[ranges > 0], (0.1, 0.5, 0.9))
-    if high <= COMPARABLE * low:
-        return np.full(d, typical)
+        return np.ones(counts.size)
+    typical = np.median(ranges[ranges > 0])
     return np.where(counts >= LOOKS_FOR_A_SCALE, np.where(ranges > 0, ranges, typical), np.maximum(ranges, typical))
 
 
