@@ -1,14 +1,15 @@
 """Test error of keeping learners at the spends of the papers' experiments.
 
-    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [--seeds 10]
-        [--quick] [--auto-only]
+    SPARING_DATA=folder python benchmarks/keeping.py [mnist] [covertype] [simulated] [small] [rare]
+        [--seeds 10] [--quick] [--auto-only]
 
 Every learner chooses its settings from what it bought. Nothing is chosen on test data, except for DDAERR, which has the
 exact second moments and the radius and step size that are best on the test data. On the simulated data the result
 depends on where a learner looks, so keeping learners are measured without second moments and ("told") with the same
 ones. Small data sets (of scikit-learn, and medical ones with missing values filled with means) are tested on a third of
-the examples. Scores are test squared errors relative to that of the zero predictor: mean ± standard deviation over
-seeds, each with a new order of the rows and new looks.
+the examples. "rare" has 40 columns that are 1 in one per cent of the rows and 0 in the others. Scores are test squared
+errors relative to that of the zero predictor: mean ± standard deviation over seeds, each with a new order of the rows
+and new looks.
 """
 
 import argparse
@@ -29,6 +30,7 @@ SETTINGS = {
     "covertype": [(5, 2_000), (5, 10_000), (5, 96_000)],
     "simulated -1": [(5, 6_000), (5, 60_000)],
     "simulated -2": [(5, 6_000), (5, 60_000)],
+    "rare": [(5, 4_000)],
     "small digits": [(6, 1_000)],
     "small breast_cancer": [(5, 370)],
     "small diabetes": [(3, 290)],
@@ -54,8 +56,19 @@ def load(name):
         return X[train], data.target[train], X[test].astype(float), data.target[test]
     if name.startswith("small"):
         return load_small(name.split()[1])
+    if name == "rare":
+        return load_rare()
     made = make_power_law(80_000, 500, float(name.split()[1]), random_state=7)
     return made.data[:60_000], made.target[:60_000], made.data[60_000:], made.target[60_000:]
+
+
+def load_rare():
+    """40 columns that are 1 in one per cent of the rows; a fifth of the targets' variance is noise."""
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((20_000, 40)) < 0.01, 1.0, 0.0)
+    y = X @ rng.standard_normal(40)
+    y = (y - y.mean()) / y.std() + 0.5 * rng.standard_normal(len(y))
+    return X[:10_000], y[:10_000], X[10_000:], y[10_000:]
 
 
 def load_small(name):
@@ -132,7 +145,7 @@ def measure(name, budget, rows, seeds, auto_only=False):
 def main():
     """Measure what was named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="*", default=["mnist", "covertype", "simulated", "small"])
+    parser.add_argument("data", nargs="*", default=["mnist", "covertype", "simulated", "small", "rare"])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--auto-only", action="store_true", help="the automatic choice alone, without its rivals")
     parser.add_argument("--quick", action="store_true", help="two seeds, and the smallest spend of each data set")

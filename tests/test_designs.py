@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog, minimize
+from scipy.stats import binom
 
 from sparing import designs
 
@@ -137,6 +138,24 @@ def test_at_one_price_as_without_prices():
     variances, _ = random_shop(5)
     plain = designs.adaptive(variances, looks=np.arange(6))
     np.testing.assert_allclose(designs.adaptive(variances, prices=np.full(6, 3.0), looks=np.arange(6)), plain)
+
+
+@few
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 10**6)), min_size=1))
+def test_upper_variances_are_one_standard_error_away(rows):
+    """The estimate is the upper limit less its own standard error, s / sqrt(n)."""
+    variances, looks = np.array(rows).T
+    upper = designs.upper_variances(variances, looks)
+    np.testing.assert_allclose(upper - np.sqrt(upper / (looks + 1)), variances, atol=1e-12)
+    assert (upper >= np.maximum(variances, 1 / (looks + 1)) * (1 - 1e-12)).all()
+
+
+def test_upper_variances_bound_those_of_rare_columns_most_often():
+    """With probability 0.8 or more, by the binomial law of the ones seen of a column that has one per cent of them."""
+    for looks in (10, 100, 300, 1000):
+        ones = np.arange(looks + 1)
+        upper = designs.upper_variances(ones / looks * (1 - ones / looks), looks)
+        assert binom.pmf(ones, looks, 0.01)[upper >= 0.01 * 0.99].sum() > 0.8
 
 
 # Known spreads, and what is worth a look ----------------------------------------------------------------------------

@@ -122,6 +122,23 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     return _with_floor(wished, prices, floor)
 
 
+def upper_variances(variances, looks) -> np.ndarray:
+    r"""Variances that lie one standard error above their estimates, in units of squared ranges.
+
+    Within a range of 1 the mean over n looks of squared distances has a variance of at most :math:`s^2 / n`, so one
+    standard error below the truth is :math:`\hat s^2 = s^2 - s / \sqrt n`. An attribute that is almost always zero, and
+    never was anything else in few looks, is so taken for one that may vary: :math:`s^2 = 1/n`. One look is added, that
+    by which estimates are shrunk.
+
+    Examples
+    --------
+    >>> upper_variances([0.0, 0.0, 0.06], [3, 99, 99]).tolist()
+    [0.25, 0.01, 0.09]
+    """
+    error = 1.0 / np.sqrt(np.asarray(looks, np.float64) + 1.0)
+    return (error / 2.0 + np.sqrt(np.asarray(variances, np.float64) + error**2 / 4.0)) ** 2
+
+
 def worthwhile(
     variances, weights=None, *, budget: float, n_examples: int, prices=None, looks=None, floor: float = 0.02
 ) -> np.ndarray:

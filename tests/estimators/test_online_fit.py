@@ -88,8 +88,9 @@ def test_the_tube_loss_has_its_own_learner():
 def test_the_learner_begins_with_the_moments_of_the_pilot(cls, fit_intercept, scale):
     """At full budget the pilot sees all of its rows.
 
-    Variances are about the means, centered or not; second moments are those of the attributes as the model sees them,
-    shrunk toward their mean by one look.
+    Variances are about the means, centered or not; second moments are those of the attributes as the model sees them.
+    They are shrunk toward their mean by one look and, where attributes are scaled, increased by 1/200: what 200 looks
+    at zeros leave open. Two-phased learners have a confidence term for that, and do not shrink.
     """
     rows = X[:200] + 1.0
     model = make(cls, budget=D, pilot=200, scale=scale, fit_intercept=fit_intercept).partial_fit(rows, Y[:200])
@@ -99,6 +100,14 @@ def test_the_learner_begins_with_the_moments_of_the_pilot(cls, fit_intercept, sc
     np.testing.assert_allclose(learner.variances, rows.var(axis=0), rtol=1e-12)
     squares = rows.var(axis=0) if fit_intercept else np.mean(rows**2, axis=0)
     squares = squares if scale is None else squares / scale**2
-    np.testing.assert_allclose(model.second_moments_, (200 * squares + squares.mean()) / 201, rtol=1e-12)
+    shrunk = (200 * squares + squares.mean()) / 201
+    if scale is None:
+        expected = shrunk
+    elif cls is BudgetSVR:
+        expected = shrunk + 1 / 200
+    else:
+        expected = squares
+        assert learner.confidence_width * 13 / 6 == pytest.approx(1 / 200)
+    np.testing.assert_allclose(model.second_moments_, expected, rtol=1e-12)
     assert learner.n_rounds == 0
     assert model.n_iter_ == 200

@@ -62,6 +62,20 @@ def test_a_plan_is_made_anew_whenever_the_number_of_examples_has_doubled():
     np.testing.assert_allclose(uniform.buyer.plan.shares, 1 / 20)
 
 
+def test_rare_columns_are_not_given_up_before_they_were_lit():
+    """40 columns, each lit in 1 % of 4,000 rows: 8 of 120 were never seen lit over these seeds.
+
+    It was 42 where looks followed estimated variances, and none where they were uniform.
+    """
+    never = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows = np.where(rng.random((4_000, 40)) < 0.01, 1.0, 0.0)
+        bought = learn(rows, rows @ rng.standard_normal(40), budget=5, random_state=seed).bought
+        never += 40 - np.unique(bought.attributes[bought.values > 0]).size
+    assert never < 20
+
+
 # Cells of others, and none ------------------------------------------------------------------------------------------
 
 

@@ -3,15 +3,12 @@
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
+from sparing.buying.inclusion import inclusion_probabilities
 from sparing.buying.shop import Shop
-from sparing.kernels.purchase import Market, ask_purchase, count_purchases
+from sparing.kernels.purchase import Market, ask_purchase
 from sparing.kernels.sampling import alias_table
 from sparing.types import Query
-
-SIMULATED = 400_000  # purchases simulated to estimate inclusion probabilities where prices differ
-PRICE_BINS = 64  # items of similar price share one estimate there
 
 
 class Plan:
@@ -55,41 +52,5 @@ class Plan:
 
     @cached_property
     def inclusion(self) -> np.ndarray:
-        r"""The probability of each attribute to be bought of an example.
-
-        Draws without replacement are a race of exponential clocks, so it is :math:`1 - e^{-t q_u}` at the time t when
-        the money no longer pays for item u (Rosén 1972). Items of similar price share one such time, at which as many
-        of them have been bought in expectation as there should be. Exact for equal shares and prices, otherwise within
-        some per cent, as simulations show.
-        """
-        q = np.where(self.shop.prices <= self.shop.budget, self.shares, 0.0)
-        probability = np.zeros(q.size)
-        for items, number in self._numbers_bought(np.flatnonzero(q > 0)):
-            probability[items] = _race(q[items], number)
-        return probability[self.shop.items]
-
-    def _numbers_bought(self, sold: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Items of similar price, and how many of them are bought of an example: known at one price, else simulated."""
-        shop, prices = self.shop, self.shop.prices[sold]
-        if np.ptp(prices) == 0:
-            return [(sold, float(min(shop.budget // prices[0], sold.size)))]
-        rounds = int(np.clip(SIMULATED // shop.most, 500, 20_000))
-        counts, room = np.zeros(shop.n_attributes, np.int64), np.empty(shop.most, np.int64)
-        count_purchases(self.market(), shop.cheapest, 0, rounds, shop.budget, room, counts)
-        bought = counts[shop.members[shop.starts[:-1]]]
-        bins = np.unique(prices)
-        if bins.size > PRICE_BINS:
-            bins = np.unique(np.quantile(prices, np.linspace(0.0, 1.0, PRICE_BINS + 1)[:-1], method="lower"))
-        which = np.searchsorted(bins, prices, side="right")
-        alike = [sold[which == number] for number in np.unique(which)]
-        return [(items, max(bought[items].sum(), 0.5) / rounds) for items in alike]
-
-
-def _race(q: np.ndarray, number: float) -> np.ndarray:
-    """The probability of each clock to ring before the time at which so many have rung in expectation."""
-
-    def excess(log_time):
-        return float(np.sum(-np.expm1(-np.exp(log_time) * q))) - number
-
-    high = np.log(40.0 / q.min())
-    return -np.expm1(-np.exp(brentq(excess, -80.0, high)) * q) if excess(high) > 0 else np.ones(q.size)
+        """The probability of each attribute to be bought of an example; see :mod:`sparing.buying.inclusion`."""
+        return inclusion_probabilities(self.shop, self.shares, self.market())[self.shop.items]

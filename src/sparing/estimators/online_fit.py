@@ -139,6 +139,8 @@ class OnlineFit:
         radius = self._auto_radius(moments) if is_auto(self.radius) else float(self.radius)
         if self.second_moments is not None:
             moments = self.second_moments if scale is None else self.second_moments / scale**2
+        elif self.design == "two-phase":
+            moments = moments + self._doubt(scale)
         if self.costs is not None and self.design != "uniform":
             self.looks = self._affordable(designs.priced(moments, self.costs, self.penalty))
             moments = moments if self.penalty == "lasso" else moments / self.costs
@@ -167,6 +169,14 @@ class OnlineFit:
         """Second moments of the attributes as the model sees them, estimated from the pilot."""
         squares = self._squares(self.center * summary.means)
         return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
+
+    def _doubt(self, scale) -> float:
+        """What the pilot's looks leave open of a second moment, where attributes are scaled to a range of about 1.
+
+        An attribute that was always zero in n looks has a second moment of at most 1/n, at one standard error. The
+        confidence term of phase two makes up for that: see :func:`sparing.designs.confident`.
+        """
+        return 0.0 if scale is None else self.n_attributes / (self.looks * self.pilot_rows)
 
     def _auto_radius(self, moments) -> float:
         r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
@@ -206,6 +216,7 @@ class OnlineFit:
         options["inner"] = "paper" if theory else "improved"
         options["floor"] = FLOOR if self.design == "two-phase" else 0.0
         if two_phased:
+            options["epsilon"] = 6.0 / 13.0 * self._doubt(scale)
             return (TwoPhasedDDAERR if ridge else TwoPhasedDDAELR)(d, pilot=self.pilot_rows, **options)
         options["second_moments"] = np.ones(d) if self.design == "uniform" else moments
         if self.tube is not None:

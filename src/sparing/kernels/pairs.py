@@ -17,21 +17,25 @@ def sum_pairs(starts, attributes, values, sums, counts):
 
 
 @entry
-def predict_products(starts, attributes, values, weights, probabilities, pair_share, estimates):
-    r"""Unbiased estimates of :math:`\langle w, x\rangle` and its square for each example, from its cells.
+def predict_products(starts, attributes, values, targets, weights, singles, pairs, share, losses):
+    r"""Estimates of :math:`(\langle w, x\rangle - y)^2` for each example and each column w, from its cells: O(b²) each.
 
-    With :math:`z_i = w_i x_i / \pi_i` they are :math:`\sum_i z_i` and
-    :math:`\sum_{i \ne j} z_i z_j / \kappa_e + \sum_i \pi_i z_i^2`, where the chance of a pair is
-    :math:`\pi_i \pi_j \kappa_e` (Horvitz & Thompson 1952).
+    They are :math:`y^2 + \sum_i u_i (w_i^2 x_i^2 - 2 w_i x_i y) + \sum_{i \ne j} u_{ij} w_i w_j x_i x_j`, where u is
+    one over the chance of a cell or of a pair of cells (Horvitz & Thompson 1952). Where ``pairs`` is empty, the chance
+    of a pair is the product of both, times ``share``. Targets are repeated where they are fewer than the columns.
     """
+    columns, outputs = weights.shape[1], targets.shape[1]
     for example in range(starts.size - 1):
-        total, squares, own = 0.0, 0.0, 0.0
+        for c in range(columns):
+            losses[example, c] = targets[example, c % outputs] ** 2
         for a in range(starts[example], starts[example + 1]):
-            z = weights[attributes[a]] * values[a] / probabilities[a]
-            total += z
-            squares += z * z
-            own += probabilities[a] * z * z
-        estimates[example, 0] = total
-        estimates[example, 1] = own
-        if pair_share[example] > 0.0:
-            estimates[example, 1] += (total * total - squares) / pair_share[example]
+            i, x = attributes[a], values[a]
+            for c in range(columns):
+                z = weights[i, c] * x
+                losses[example, c] += singles[i] * z * (z - 2.0 * targets[example, c % outputs])
+            for b in range(starts[example], a):
+                j = attributes[b]
+                scale = pairs[i, j] if pairs.size else singles[i] * singles[j] / share
+                scale *= 2.0 * x * values[b]
+                for c in range(columns):
+                    losses[example, c] += scale * weights[i, c] * weights[j, c]

@@ -131,8 +131,8 @@ class KeepingLearner(Saved, Loop):
         summary = summarize(cells)
         weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
-        spread = summary.variances / summary.ranges**2 if self.second_moments is None else self.second_moments
-        variances = shop.total(spread)
+        spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
+        variances = shop.total(spread if self.second_moments is None else self.second_moments)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
         self._follow(variances, share, shop.total(summary.counts) / np.diff(shop.starts))
 

@@ -8,36 +8,97 @@ from scipy import sparse
 from sparing.cells import Cells
 from sparing.kernels import condition as kernel
 from sparing.kernels.factor import Factors, new_room
-from sparing.kernels.pairs import predict_products
+from sparing.kernels.pairs import predict_products, sum_pairs
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import SHORT, covariance_parts
 from sparing.models.gaussian import Gaussian
 from sparing.models.summary import Summary
 
+COUNTED_PAIRS = 2000  # attributes, up to which the examples that saw each pair are counted
+
+
+class _Chances(NamedTuple):
+    """How often cells and pairs of cells were seen, and how likely it was that they are seen at all."""
+
+    singles: np.ndarray  # (d,): one over the chance of a cell
+    pairs: np.ndarray  # (d, d): the same of a pair, zero where it was never seen; empty for very many attributes
+    share: float  # the chance of a pair over the product of its cells' chances, on average
+    at_all: np.ndarray  # (d, d), like pairs: the probability that a pair is seen in any example, by that product
+
+
+def _chances(cells: Cells) -> _Chances:
+    r"""The frequency with which cells and pairs were seen, divided by the probability that they are seen at all.
+
+    What is looked at does not depend on an example's values, so those that see a pair are a fair sample, whatever
+    money, panels, changing plans or unavailable values made of its chance. A sum over the :math:`n_{ij}` of n examples
+    that saw a pair is to be multiplied by :math:`n / n_{ij}` and, as there is none with probability
+    :math:`(1 - \pi_{ij})^n`, divided by :math:`1 - (1 - \pi_{ij})^n`. For a pair seen often that changes nothing; for
+    one seen hardly ever, :math:`1 / \pi_{ij}` is left. There :math:`\pi_{ij}` is a multiple of :math:`\pi_i \pi_j`.
+    """
+    n, d, attributes = cells.n_examples, cells.n_attributes, cells.attributes
+    looks, sizes = np.bincount(attributes, minlength=d), np.diff(cells.starts)
+    told = cells.probabilities.astype(np.float64)
+    inverse = np.bincount(attributes, weights=1.0 / told, minlength=d)  # NaN where some probability is unknown
+    planned = np.divide(looks, inverse, out=np.zeros(d), where=looks > 0)
+    known = ~np.isnan(planned)
+    planned = np.where(known, planned, looks / max(n, 1))
+    squares = np.where(np.isnan(told), planned[attributes], told).sum() / max(n, 1)  # estimates their sum over all
+    share = np.mean(sizes * (sizes - 1.0)) / max(np.mean(sizes) ** 2 - squares, 1e-9) if n else 0.0
+
+    def at_all(probability):
+        return -np.expm1(n * np.log1p(-np.clip(probability, 0.0, 1.0 - 1e-15)))
+
+    singles = np.divide(n, looks * np.where(known, at_all(planned), 1.0), out=np.zeros(d), where=looks > 0)
+    if d > COUNTED_PAIRS:
+        return _Chances(singles, np.empty((0, 0)), share, np.empty((0, 0)))
+    pairs, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
+    sum_pairs(cells.starts, attributes, np.zeros(len(cells)), pairs, counts)
+    counts += np.triu(counts, 1).T
+    ever = np.where(np.outer(known, known), at_all(share * np.outer(planned, planned)), 1.0)
+    np.divide(n, counts * ever, out=pairs, where=counts > 0)
+    return _Chances(singles, pairs, share, ever)
+
 
 def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.ndarray:
-    r"""For each example and output an unbiased estimate of the squared error of weights on the whole row.
+    r"""For each example and output an estimate of the squared error of weights on the whole row, unbiased on average.
 
     It is :math:`\widehat{\langle w, x\rangle^2} - 2 y \widehat{\langle w, x\rangle} + y^2`, each term divided by the
-    probability that its cells were bought (Horvitz & Thompson 1952). Where that is unknown, the frequency with which
-    an attribute was seen replaces it. Its variance is large where looks are few, and grows with opposing weights.
+    chance that its cells are seen (Horvitz & Thompson 1952). Its variance is large where looks are few, and grows with
+    opposing weights. Products of attributes that cannot be seen together are missing: see :func:`unidentified`.
+    Weights of shape (d, n_outputs) give losses of shape (n_examples, n_outputs); several of them, stacked along a first
+    axis, are judged at once, in far less time, and give losses along such an axis.
     """
-    starts, attributes = cells.starts, cells.attributes
-    frequency = np.bincount(attributes, minlength=cells.n_attributes) / max(cells.n_examples, 1)
-    chances = np.where(np.isnan(cells.probabilities), frequency[attributes], cells.probabilities.astype(np.float64))
-    distances = cells.values - summary.means[attributes]
-    sizes = np.diff(starts)
-    expected = np.concatenate([[0.0], np.cumsum(chances)])
-    alone = np.diff(expected[starts])  # estimates the sum of squared probabilities over all attributes
-    pair_share = sizes * (sizes - 1.0) / np.maximum(sizes.astype(float) ** 2 - alone, 1e-9)
+    stacked, chances = weights.reshape(-1, *weights.shape[-2:]), _chances(cells)
+    columns = np.ascontiguousarray(stacked.transpose(1, 0, 2).reshape(cells.n_attributes, -1))
+    distances = cells.values - summary.means[cells.attributes]
     residuals = cells.targets - summary.target_means
-    losses, estimates = np.empty(residuals.shape), np.empty((cells.n_examples, 2))
-    for output in range(cells.n_outputs):
-        column = np.ascontiguousarray(weights[:, output])
-        predict_products(starts, attributes, distances, column, chances, pair_share, estimates)
-        y = residuals[:, output]
-        losses[:, output] = estimates[:, 1] - 2.0 * y * estimates[:, 0] + y * y
-    return losses
+    losses = np.empty((cells.n_examples, columns.shape[1]))
+    predict_products(
+        cells.starts, cells.attributes, distances, residuals, columns,
+        chances.singles, chances.pairs, chances.share, losses,
+    )  # fmt: skip
+    by_candidate = losses.reshape(cells.n_examples, len(stacked), -1).transpose(1, 0, 2)
+    return by_candidate.reshape(*weights.shape[:-2], *by_candidate.shape[1:])
+
+
+def unidentified(cells: Cells, summary: Summary, weights: np.ndarray) -> np.ndarray:
+    r"""What pairs never seen add to the covariances of the means of :func:`unbiased_losses`, between candidates.
+
+    Money may make two attributes exclude each other; of their covariance nothing is then known but that it is at most
+    the product :math:`s_i s_j` of standard deviations. With the probability :math:`p_{ij}` with which a pair that was
+    never seen should have been, it is :math:`\sum_{i<j} (2 p_{ij} s_i s_j)^2 v_i v_j w_i w_j` for v and w. Weights
+    have the shape (n_candidates, d, n_outputs), the result (n_candidates, n_candidates, n_outputs).
+    """
+    chances, found = _chances(cells), np.zeros((len(weights), len(weights), weights.shape[2]))
+    missing = np.where(chances.pairs == 0.0, chances.at_all, 0.0) ** 2
+    if missing.any():
+        np.fill_diagonal(missing, 0.0)
+        standard = weights * summary.spreads[:, None]
+        for a, own in enumerate(standard):
+            products = own * standard[a:]
+            found[a, a:] = 2.0 * np.sum(products * (missing @ products), axis=1)
+            found[a:, a] = found[a, a:]
+    return found
 
 
 class SeenParts(NamedTuple):

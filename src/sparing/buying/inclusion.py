@@ -1,0 +1,105 @@
+"""How likely each item is to be bought of an example, if items are drawn without replacement while the money lasts."""
+
+from math import ceil
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammainccinv, gammaincinv
+
+from sparing.buying.shop import Shop
+from sparing.kernels.inclusion import enumerate_inclusion, race_inclusion, simulate_inclusion
+from sparing.kernels.purchase import Market, count_purchases
+
+INTEGRATED = 300_000  # items times purchases, up to which probabilities at one price are exact
+ENUMERATED = 18  # items of several prices, up to which they are exact
+SIMULATED = 30_000_000  # items times draws that are simulated where there are more
+MOST_ROUNDS, LEAST_ROUNDS = 100_000, 100  # of that simulation; where it would have fewer, purchases are counted
+COUNTED = 400_000  # purchases, then
+PRICE_BINS = 64  # items of similar price share one estimate, then
+TAIL = 1e-12  # probability that is left out of integrals
+
+
+def inclusion_probabilities(shop: Shop, shares: np.ndarray, market: Market) -> np.ndarray:
+    """The probability of each item to be bought of an example.
+
+    Exact at one price or for few items. For more of them, at several prices, it is simulated; for very many, it is that
+    of an exponential clock to ring before a deterministic time (Rosén 1972), the same for items of similar price.
+    """
+    sold = np.flatnonzero((shop.prices <= shop.budget) & (shares > 0))
+    q, prices = shares[sold] / shares[sold].sum(), shop.prices[sold]
+    probability = np.zeros(shares.size)
+    if np.ptp(prices) == 0:
+        probability[sold] = _at_one_price(q, int(min(shop.budget // prices[0], sold.size)))
+    elif sold.size <= ENUMERATED:
+        probability[sold] = _of_few(q, prices, shop.budget)
+    else:
+        rounds = int(SIMULATED / (sold.size * shop.budget / (q @ prices)))
+        if rounds >= LEAST_ROUNDS:
+            probability[sold] = _simulated(q, prices, shop.budget, min(rounds, MOST_ROUNDS))
+        else:
+            for items, number in _numbers_bought(shop, sold, market):
+                probability[items] = _race(shares[items], number)
+    return probability
+
+
+def _at_one_price(q: np.ndarray, number: int) -> np.ndarray:
+    """The probability of each of the clocks with rates q to be among the first ``number`` to ring."""
+    n = q.size
+    if number == n or np.ptp(q) == 0:
+        return np.full(n, number / n)
+    if n * number > INTEGRATED:
+        return _race(q, number)
+    # The number of clocks that have rung has lighter tails than a Poisson number of the same mean. So at the first of
+    # these times it is below ``number``, and at the last it is not, but for a probability of TAIL.
+    first = _time(q, float(gammaincinv(number, TAIL)))
+    last = min(_time(q, float(gammainccinv(number, TAIL)) + 1.0), -np.log(TAIL) / q.min())
+    width = np.log(last / first)
+    nodes, steps = np.polynomial.legendre.leggauss(40 + 3 * ceil(width))
+    times = first * np.exp((nodes + 1.0) / 2.0 * width)
+    probability = -np.expm1(-first * q)
+    race_inclusion(q, number, times, steps * times * width / 2.0, np.empty((n, number)), np.empty(number), probability)
+    return probability * (number / probability.sum())
+
+
+def _of_few(q: np.ndarray, prices: np.ndarray, money: int) -> np.ndarray:
+    """By all sets of items that can be bought."""
+    sets, probability = np.zeros(1 << q.size), np.zeros(q.size)
+    sets[0] = 1.0
+    enumerate_inclusion(q, prices, money, sets, np.zeros(sets.size, np.int64), probability)
+    return np.minimum(probability, 1.0)
+
+
+def _simulated(q: np.ndarray, prices: np.ndarray, money: int, rounds: int) -> np.ndarray:
+    """The mean over simulated purchases of the sum of an item's probabilities in their draws."""
+    probability = np.zeros(q.size)
+    simulate_inclusion(q, prices, money, 0, rounds, np.zeros(q.size, np.int64), probability)
+    return np.minimum(probability, 1.0)
+
+
+def _numbers_bought(shop: Shop, sold: np.ndarray, market: Market) -> list[tuple[np.ndarray, float]]:
+    """Items of similar price, and how many of them are bought of an example, counted in a simulation."""
+    prices, rounds = shop.prices[sold], int(np.clip(COUNTED // shop.most, 500, 20_000))
+    counts, room = np.zeros(shop.n_attributes, np.int64), np.empty(shop.most, np.int64)
+    count_purchases(market, shop.cheapest, 0, rounds, shop.budget, room, counts)
+    bought = counts[shop.members[shop.starts[:-1]]]
+    bins = np.unique(prices)
+    if bins.size > PRICE_BINS:
+        bins = np.unique(np.quantile(prices, np.linspace(0.0, 1.0, PRICE_BINS + 1)[:-1], method="lower"))
+    which = np.searchsorted(bins, prices, side="right")
+    alike = [sold[which == number] for number in np.unique(which)]
+    return [(items, max(bought[items].sum(), 0.5) / rounds) for items in alike]
+
+
+def _race(q: np.ndarray, number: float) -> np.ndarray:
+    """The probability of each clock to ring before the time at which so many have rung in expectation."""
+    return -np.expm1(-_time(q, number) * q)
+
+
+def _time(q: np.ndarray, number: float) -> float:
+    """When so many clocks with rates q have rung in expectation; infinity if there are fewer."""
+
+    def excess(log_time):
+        return float(np.sum(-np.expm1(-np.exp(log_time) * q))) - number
+
+    high = np.log(40.0 / q.min())
+    return float(np.exp(brentq(excess, -80.0, high, xtol=1e-13))) if excess(high) > 0 else np.inf

@@ -1,0 +1,89 @@
+"""How likely each item is to be bought of an example: exactly where that is quick, else by simulation."""
+
+from math import exp
+
+from sparing.kernels.compiling import entry
+from sparing.kernels.random import round_key, uniform
+
+
+@entry
+def race_inclusion(shares, number, times, steps, after, before, inclusion):
+    r"""Add :math:`\int q_u e^{-q_u t} P(N_{-u}(t) < b)\,dt` to ``inclusion``, by a quadrature rule.
+
+    Draws without replacement are the first b = ``number`` of independent exponential clocks with rates q to ring.
+    :math:`N_{-u}(t)`, the number of clocks other than u that have rung by t, is a sum of independent indicators. Its
+    law is that of the clocks ``before`` u, of which b probabilities are kept, and of those ``after`` u, of which row u
+    keeps the distribution function: O(n b) per node, and without a subtraction.
+    """
+    n = shares.size
+    for node in range(times.size):
+        t = times[node]
+        for m in range(number):
+            after[n - 1, m] = 1.0
+            before[m] = 0.0
+        before[0] = 1.0
+        for u in range(n - 1, 0, -1):
+            silent = exp(-t * shares[u])
+            after[u - 1, 0] = silent * after[u, 0]
+            for m in range(1, number):
+                after[u - 1, m] = silent * after[u, m] + (1.0 - silent) * after[u, m - 1]
+        for u in range(n):
+            silent, fewer = exp(-t * shares[u]), 0.0
+            for m in range(number):
+                fewer += before[m] * after[u, number - 1 - m]
+            inclusion[u] += steps[node] * shares[u] * silent * fewer
+            for m in range(number - 1, 0, -1):
+                before[m] = silent * before[m] + (1.0 - silent) * before[m - 1]
+            before[0] *= silent
+
+
+@entry
+def enumerate_inclusion(shares, prices, money, probabilities, spent, inclusion):
+    """Add up the probabilities of all purchases, set by set: 2^n sets of n items.
+
+    A set is a number whose bits are items. ``probabilities`` holds 1 for the empty set and 0 for all others.
+    """
+    n = shares.size
+    for bought in range(probabilities.size):
+        if probabilities[bought] == 0.0:
+            continue
+        total, left = 0.0, money - spent[bought]
+        for item in range(n):
+            if not (bought >> item) & 1 and prices[item] <= left:
+                total += shares[item]
+        for item in range(n):
+            if not (bought >> item) & 1 and prices[item] <= left:
+                chance = probabilities[bought] * shares[item] / total
+                inclusion[item] += chance
+                more = bought | (1 << item)
+                probabilities[more] += chance
+                spent[more] = spent[bought] + prices[item]
+
+
+@entry
+def simulate_inclusion(shares, prices, money, seed, rounds, bought, inclusion):
+    """Simulate purchases, and add the probability that each item had in each draw: it varies less than counts do.
+
+    ``bought`` is zero: it holds the last round in which each item was bought, plus one.
+    """
+    for round in range(rounds):
+        key, slot, left = round_key(seed, round), 0, money
+        while True:
+            total, last = 0.0, -1
+            for item in range(shares.size):
+                if bought[item] != round + 1 and prices[item] <= left:
+                    total += shares[item]
+                    last = item
+            if last < 0:
+                break
+            target = uniform(key, slot) * total
+            slot += 1
+            drawn = -1
+            for item in range(shares.size):
+                if bought[item] != round + 1 and prices[item] <= left:
+                    inclusion[item] += shares[item] / (total * rounds)
+                    target -= shares[item]
+                    if drawn < 0 and (target < 0.0 or item == last):
+                        drawn = item
+            bought[drawn] = round + 1
+            left -= prices[drawn]
