@@ -179,26 +179,35 @@ class Cells:
         kept = wanted[self.attributes]
         ends = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
-        part._write(
-            np.diff(ends), self.attributes[kept], self.values[kept], self.probabilities[kept], self.targets
-        )
+        part._write(np.diff(ends), self.attributes[kept], self.values[kept], self.probabilities[kept], self.targets)
         return part
 
     def in_order(self) -> "Cells":
         """The same purchases in an order that only their contents decide: where they came from leaves no trace.
 
-        Sums over cells taken in this order are the same to the last bit, however shards were cut and merged.
+        Sums over cells taken in this order are the same to the last bit, however shards were cut and merged. Examples
+        are ordered by which attributes were seen of them, then by targets, then by values: units do not matter.
         """
-        starts = self.starts
-        places = np.arange(len(self)) - np.repeat(starts[:-1], np.diff(starts))
-        marks = (self.attributes.astype(np.uint64) << np.uint64(32)) ^ self.probabilities.view(np.uint32)
-        values = (self.values.astype(np.float64) + 0.0).view(np.uint64)  # no negative zeros, which sparse rows drop
-        words = values ^ _scramble(marks + _scramble(places.astype(np.uint64)))
-        sums = np.concatenate([[np.uint64(0)], np.cumsum(_scramble(words))])  # wraps around, and differences are exact
-        outputs = _scramble(np.arange(self.n_outputs, dtype=np.uint64))
-        targets = _scramble((self.targets + 0.0).view(np.uint64) ^ outputs).sum(axis=1, dtype=np.uint64)
-        keys = np.diff(sums[starts]) ^ targets
-        return self.take(np.argsort(keys, kind="stable"))
+        starts, sizes = self.starts, np.diff(self.starts)
+        places = (np.arange(len(self)) - np.repeat(starts[:-1], sizes)).astype(np.uint64)
+        seen = _scramble((self.attributes.astype(np.uint64) << np.uint64(32)) ^ places)
+        ranks = _ranks([self._sums(seen), *self.targets.T])
+        for place in range(int(sizes.max(initial=0))):
+            tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (sizes > place))
+            if not tied.size:
+                break
+            values = np.zeros(ranks.size)
+            values[tied] = self.values[starts[tied] + place]
+            ranks = _ranks([ranks, values])
+        chances = self._sums(
+            _scramble(self.probabilities.view(np.uint32).astype(np.uint64) ^ (places << np.uint64(32)))
+        )
+        return self.take(np.lexsort((chances, ranks)))
+
+    def _sums(self, words: np.ndarray) -> np.ndarray:
+        """Sums over the cells of each example, which wrap around."""
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(words, dtype=np.uint64)])
+        return np.diff(sums[self.starts])
 
     # On disk ---------------------------------------------------------------------------------------------------------
 
@@ -249,6 +258,15 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     grown = np.empty((max(needed, used + used // 4, 16), *array.shape[1:]), array.dtype)
     grown[:used] = array[:used]
     return grown
+
+
+def _ranks(keys: list[np.ndarray]) -> np.ndarray:
+    """The rank of each entry in the order of the first key, then of the next, and so on; equal ones share a rank."""
+    order = np.lexsort(keys[::-1])
+    changes = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    ranks = np.empty(order.size, np.int64)
+    ranks[order] = np.concatenate([np.zeros(min(order.size, 1), np.int64), np.cumsum(changes)])
+    return ranks
 
 
 def _scramble(words: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Collection
+from difflib import get_close_matches
 
 import numpy as np
 from scipy import sparse
@@ -162,3 +163,23 @@ def seed(random_state) -> int:
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+
+def column(value, n_columns: int, names) -> int:
+    """The number of a column that is given by number or name."""
+    if isinstance(value, str):
+        if value not in names:
+            near = get_close_matches(value, names, 1)
+            hint = (
+                f"; did you mean {near[0]!r}?"
+                if near
+                else "."
+                if names
+                else "; the columns have no names: pass a number."
+            )
+            raise ValueError(f"there is no column {value!r}{hint}")
+        return names.index(value)
+    number = whole("column", value, at_least=0)
+    if number >= n_columns:
+        raise ValueError(f"column must be below {n_columns}, the number of columns; got {number}.")
+    return number

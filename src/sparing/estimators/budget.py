@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
@@ -53,12 +54,16 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         self._learn(X, y, reset=reset)
         return self
 
-    def _model_shape(self, coef, intercept):
-        return (coef, intercept) if self._several else (coef[0], float(intercept[0]))
+    def _model_shape(self, of_outputs):
+        if self._several:
+            return of_outputs
+        return of_outputs[0] if of_outputs.ndim > 1 else float(of_outputs[0])
 
     def predict(self, X):
-        """Predictions for whole rows."""
+        """Predictions for whole rows; unless ``features="linear"``, within the range of the targets seen."""
         predictions = self._scores(X)
+        seen = getattr(getattr(self._fit, "fitted", None), "target_range", None)
+        predictions = predictions if seen is None else np.clip(predictions, *seen)
         return predictions if self._several else predictions[:, 0]
 
     def to_sklearn(self):

@@ -30,6 +30,7 @@ class BudgetEstimator(BaseEstimator):
     budget: Any = "auto"
     _: KW_ONLY
     learner: str = "auto"
+    features: str = "auto"
     design: str = "auto"
     costs: Any = None
     groups: Any = None
@@ -53,6 +54,7 @@ class BudgetEstimator(BaseEstimator):
     def _start(self, n_outputs: int, n_examples: int | None) -> OnlineFit | KeepingLearner:
         """Check the options and begin, before a single value is read."""
         checks.one_of("learner", self.learner, LEARNERS)
+        checks.one_of("features", self.features, AutoLearner.FEATURES)
         checks.one_of("design", self.design, ("auto", "adaptive", *designs.DESIGNS))
         why = self._why_online()
         self._refuse_options_without_effect(why)
@@ -76,7 +78,8 @@ class BudgetEstimator(BaseEstimator):
         if self.learner == "factor":
             return FactorModel(d, **options)
         if self.learner == "auto" and is_auto(self.alpha):
-            return AutoLearner(d, penalty=penalty, **options)
+            lines = penalty == "lasso" and self.features == "auto"
+            return AutoLearner(d, penalty=penalty, features="linear" if lines else self.features, **options)
         options["ridge" if penalty == "ridge" else "alpha"] = (
             self.alpha if is_auto(self.alpha) else checks.positive("alpha", self.alpha)
         )
@@ -119,6 +122,12 @@ class BudgetEstimator(BaseEstimator):
             )
         if self.second_moments is not None and self.design in ("uniform", "two-phase"):
             raise ValueError(f"design={self.design!r} does not use second_moments=; leave out one of the two.")
+        lines_only = why_online or self.learner != "auto" or not is_auto(self.alpha)
+        if lines_only and self.features == "additive":
+            raise ValueError(
+                "features='additive' needs learner='auto' and alpha='auto', which keep what they buy and choose how "
+                "curves are shrunk; leave out features=, or the other option."
+            )
         if self.learner == "factor" and (self._penalty == "lasso" or not is_auto(self.alpha)):
             what = "lasso" if self._penalty == "lasso" else "penalty alpha="
             raise ValueError(f"learner='factor' has no {what}; pass learner='pairwise' for one.")
@@ -182,7 +191,7 @@ class BudgetEstimator(BaseEstimator):
             setattr(self, f"{name}_", getattr(self.learner_, name, None))
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
-            _ = self.coef_  # only partial_fit leaves this to its first use
+            _ = self.intercept_  # only partial_fit leaves this to its first use
 
     def _warn_of_few_looks(self, n_examples: int) -> None:
         """Warn of a fit that had too few looks to learn from."""
@@ -201,25 +210,24 @@ class BudgetEstimator(BaseEstimator):
 
     # What a fit leaves behind ----------------------------------------------------------------------------------------
 
-    def _model_shape(self, coef, intercept):
-        """The model as this estimator publishes it."""
-        return coef, intercept
+    def _model_shape(self, of_outputs: np.ndarray):
+        """One entry per output, as this estimator publishes it; after ``partial_fit`` the model is solved for here."""
+        return of_outputs
 
-    def _published(self) -> tuple:
-        """Coefficients and intercept; after ``partial_fit`` the model is solved for when they are first asked for."""
+    def _learnt(self) -> OnlineFit | KeepingLearner:
         if not hasattr(self, "_fit"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet; call fit first.")
-        return self._model_shape(np.atleast_2d(self._fit.coef).copy(), np.atleast_1d(self._fit.intercept).copy())
+        return self._fit
 
     @property
     def coef_(self):
-        """The weights, for attributes in their own units."""
-        return self._published()[0]
+        """The weights, for attributes in their own units; a model of curves or trees has none: see :meth:`effect`."""
+        return self._model_shape(np.atleast_2d(self._learnt().coef).copy())
 
     @property
     def intercept_(self):
         """What is predicted where all attributes are zero."""
-        return self._published()[1]
+        return self._model_shape(np.atleast_1d(self._learnt().intercept).copy())
 
     @property
     def report_(self) -> dict[str, Any]:
@@ -230,20 +238,39 @@ class BudgetEstimator(BaseEstimator):
     @property
     def bound_(self):
         """The theorem's bound on the excess risk, or None: see the class."""
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "_fit")
         try:
             return getattr(self.learner_, "bound", None)
         except ValueError:  # moments that contradict the scale: no theorem speaks of such data
             return None
 
     def _scores(self, X) -> np.ndarray:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "_fit")
         X = self._check_X(X, reset=False)
-        return safe_sparse_dot(X, np.atleast_2d(self.coef_).T, dense_output=True) + self.intercept_
+        if isinstance(self._fit, KeepingLearner):
+            return self._fit.fitted.predict(X)
+        return safe_sparse_dot(X, np.atleast_2d(self._fit.coef).T, dense_output=True) + self._fit.intercept
+
+    def effect(self, column) -> tuple[np.ndarray, np.ndarray]:
+        """The curve of a column, by its number or name: values of it, and what it adds to the prediction there.
+
+        Between those values the curve is linear. It is centred: the parts of all columns and ``intercept_`` add up to
+        the prediction, boosted trees aside. With several outputs there is one row per output.
+        """
+        check_is_fitted(self, "_fit")
+        if not isinstance(self._fit, KeepingLearner):
+            raise ValueError("an online learner has weights, no curves; see coef_, or leave out learner='online'.")
+        values, parts = self._fit.fitted.effect(checks.column(column, self.n_features_in_, self._names()))
+        return values, self._model_shape(np.ascontiguousarray(parts.T))
+
+    def _names(self) -> list[str]:
+        return list(getattr(self, "feature_names_in_", ()))
 
     def _copy_to(self, plain):
         """Give a scikit-learn model the attributes that its ``predict`` needs."""
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "_fit")
+        if not hasattr(self, "coef_"):
+            raise ValueError("a model of curves or trees is no linear model; pass features='linear' for one.")
         for name in ("coef_", "intercept_", "n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 setattr(plain, name, getattr(self, name))

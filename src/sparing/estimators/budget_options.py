@@ -9,6 +9,11 @@ OPTIONS = """budget : int, float or "auto"
         :class:`sparing.learners.FactorModel`; no lasso). "online" is one of the papers' learners, which use each
         example once and forget it; so is "auto" above 1,000,000 attributes (lasso: 20,000), and always for the tube
         loss. ``report_`` says what was chosen and why.
+    features : {"auto", "linear", "additive"}
+        What is learnt of each column from the same looks. "additive": a curve, where held-out examples say that curves
+        predict better than lines. "auto": the same, averaged with boosted trees where that is better still. "linear":
+        a line, so that there are weights, ``coef_``. Learners other than "auto", a given ``alpha`` and lasso have lines
+        only.
     design : {"auto", "adaptive", "uniform", "moments", "two-phase"}
         Where to look. Learners that keep: "adaptive" (by variance, price, weights and looks so far; the default) or
         "uniform". Online learners: "uniform" is AERR or AELR; "moments", by ``second_moments``, is DDAERR or DDAELR,
@@ -52,6 +57,7 @@ OPTIONS = """budget : int, float or "auto"
 
 RESULTS = """coef_, intercept_ : array, float
         The model, for attributes in their own units.
+        With curves or trees (see ``features``) there is no ``coef_``: ``effect(column)`` gives the curve of a column.
     n_iter_ : int
         Examples looked at.
     cells_, draws_, spent_ : int, int, float

@@ -11,7 +11,7 @@ from sparing.learners.keeping import KeepingLearner
 from sparing.models import families, pairwise
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
-from sparing.models.selection import select, usual_model
+from sparing.models.selection import affordable_families, select, usual_model
 from sparing.models.summary import summarize
 
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
@@ -55,7 +55,7 @@ class AutoLearner(KeepingLearner):
         super().__post_init__()
 
     def _fit(self, cells: Cells) -> FittedModel:
-        return select(cells, self.penalty, self.features)
+        return select(cells, affordable_families(cells, self.penalty), self.features)
 
 
 @dataclass(kw_only=True, eq=False)

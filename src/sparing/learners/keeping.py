@@ -195,13 +195,18 @@ class KeepingLearner(Saved, Loop):
 
     @property
     def coef(self) -> np.ndarray:
-        """The weights: (d,), or (n_outputs, d) for several outputs."""
+        """The weights: (d,), or (n_outputs, d) for several outputs; a model of curves or trees has none."""
+        if not self.fitted.is_linear:
+            raise AttributeError(
+                "this model has curves or trees in place of weights; use fitted.predict and fitted.effect, or pass "
+                "features='linear'."
+            )
         weights = self.fitted.weights
         return weights[:, 0].copy() if self.n_outputs == 1 else np.ascontiguousarray(weights.T)
 
     @property
     def intercept(self) -> float | np.ndarray:
-        """What is predicted where all attributes are zero."""
+        """What is predicted where all attributes are zero; of a model of curves, their mean."""
         intercept = self.fitted.intercept
         return float(intercept[0]) if self.n_outputs == 1 else intercept.copy()
 

@@ -99,7 +99,9 @@ class Basis:
         """Of cells that the functions were learnt from: means 0 and variances 1."""
         ones = np.ones(expanded.n_attributes)
         counts = np.bincount(expanded.attributes, minlength=expanded.n_attributes)
-        return Summary(counts, counts, 0.0 * ones, ones, ones, expanded.targets.mean(axis=0), expanded.targets.var(axis=0))
+        return Summary(
+            counts, counts, 0.0 * ones, ones, ones, expanded.targets.mean(axis=0), expanded.targets.var(axis=0)
+        )
 
     def functions(self, X: np.ndarray) -> np.ndarray:
         """All functions of whole rows: (n, size)."""

@@ -106,6 +106,8 @@ class FittedModel:
         The functions of columns that weights and the Gaussian speak of, in place of the attributes themselves.
     trees : BoostedTrees, optional
         Their predictions, with the weight ``trees_share``, are averaged with the others.
+    target_range : pair of arrays of shape (n_outputs,), optional
+        The smallest and the largest target seen, where predictions of regressors are to stay within.
     """
 
     weights: np.ndarray
@@ -116,6 +118,7 @@ class FittedModel:
     basis: Basis | None = None
     trees: BoostedTrees | None = None
     trees_share: float = 0.0
+    target_range: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def is_linear(self) -> bool:
@@ -128,6 +131,31 @@ class FittedModel:
             return np.asarray(X @ self.weights) + self.intercept
         done = [self._curves(X[at : at + ROWS_AT_ONCE]) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate([np.zeros((0, self.intercept.size)), *done])
+
+    def effect(self, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a column adds to the prediction, trees aside: values of the column, and its part there.
+
+        The part is linear between those values, and constant outside them unless the model is linear.
+        """
+        if self.basis is None:
+            values = self.attributes.means[column] + np.array([-2.0, 0.0, 2.0]) * self.spreads[column]
+            return values, (values - self.attributes.means[column])[:, None] * self.weights[column]
+        functions = self.basis.columns[column]
+        here = slice(*self.basis.starts[column : column + 2])
+        return functions.knots, functions.values @ self.weights[here]
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """Standard deviations of the attributes, or of their functions."""
+        return np.sqrt(self.attributes.variances)
+
+    @property
+    def importance(self) -> np.ndarray:
+        """The standard deviation of what each column adds to the predictions, trees aside: (d, n_outputs)."""
+        if self.basis is None:
+            return np.abs(self.weights) * self.spreads[:, None]
+        squares = np.concatenate([np.zeros((1, self.intercept.size)), np.cumsum(self.weights**2, axis=0)])
+        return np.sqrt(np.maximum(np.diff(squares[self.basis.starts], axis=0), 0.0))
 
     def _curves(self, X) -> np.ndarray:
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How good a model is, from partly seen examples that it was not fitted to: on what was seen of them, and on whole rows."""
+"""How good a model is, from partly seen examples that it was not fitted to: on the seen parts, and on whole rows."""
 
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.n
 
     It is :math:`\widehat{\langle w, x\rangle^2} - 2 y \widehat{\langle w, x\rangle} + y^2`, each term divided by the
     chance that its cells are seen (Horvitz & Thompson 1952). Its variance is large where looks are few, and grows with
-    opposing weights. Products of attributes that cannot be seen together are missing: see :func:`unidentified`.
+    opposing weights.
     Weights of shape (d, n_outputs) give losses of shape (n_examples, n_outputs); several of them, stacked along a first
     axis, are judged at once, in far less time, and give losses along such an axis.
     """
@@ -79,26 +79,6 @@ def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.n
     )  # fmt: skip
     by_candidate = losses.reshape(cells.n_examples, len(stacked), -1).transpose(1, 0, 2)
     return by_candidate.reshape(*weights.shape[:-2], *by_candidate.shape[1:])
-
-
-def unidentified(cells: Cells, summary: Summary, weights: np.ndarray) -> np.ndarray:
-    r"""What pairs never seen add to the covariances of the means of :func:`unbiased_losses`, between candidates.
-
-    Money may make two attributes exclude each other; of their covariance nothing is then known but that it is at most
-    the product :math:`s_i s_j` of standard deviations. With the probability :math:`p_{ij}` with which a pair that was
-    never seen should have been, it is :math:`\sum_{i<j} (2 p_{ij} s_i s_j)^2 v_i v_j w_i w_j` for v and w. Weights
-    have the shape (n_candidates, d, n_outputs), the result (n_candidates, n_candidates, n_outputs).
-    """
-    chances, found = _chances(cells), np.zeros((len(weights), len(weights), weights.shape[2]))
-    missing = np.where(chances.pairs == 0.0, chances.at_all, 0.0) ** 2
-    if missing.any():
-        np.fill_diagonal(missing, 0.0)
-        standard = weights * summary.spreads[:, None]
-        for a, own in enumerate(standard):
-            products = own * standard[a:]
-            found[a, a:] = 2.0 * np.sum(products * (missing @ products), axis=1)
-            found[a:, a] = found[a, a:]
-    return found
 
 
 class SeenParts(NamedTuple):

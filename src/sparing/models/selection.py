@@ -11,7 +11,7 @@ from sparing.cells import Cells
 from sparing.models import families
 from sparing.models.bases import Basis, Kind, learn_basis
 from sparing.models.families import Family, Size
-from sparing.models.gaussian import Candidate, FittedModel, fitted_model
+from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.risk import from_seen, unbiased_losses
 from sparing.models.summary import Summary, pair_moments, summarize
@@ -25,7 +25,9 @@ STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differ
 FAR = 3.0  # log-likelihood ratios of an example are clipped there
 LEAST_SHARE = 0.1  # that boosted trees must deserve in a first split to be tried in all
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
-QUICK_CURVES = 0.5  # the same, for curves
+SCOUTING = 15  # EM iterations, after which kinds of curves are compared
+QUICK_CURVES = 0.5  # estimated seconds of one fit, up to which a kind of curves competes
+TREES_JUDGED = 2  # splits by which the share of boosted trees is found
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
@@ -35,14 +37,15 @@ CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3)
 
 
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
-    """The families that compete for these cells: all whose cost is affordable, and the mean target."""
-    competing = [*(families.full_covariance(penalty, prior) for prior in families.TOWARD_IDENTITY),
-                 families.near_factors(penalty), families.factor(penalty), families.pairwise_moments(penalty)]  # fmt: skip
+    """The families that compete for these cells: all whose cost is affordable, or else the cheapest."""
+    priors = families.TOWARD_IDENTITY if penalty == "ridge" else families.TOWARD_IDENTITY[:1]
+    competing = [families.full_covariance(penalty, prior) for prior in priors]
+    competing += [families.near_factors(penalty), families.factor(penalty), families.pairwise_moments(penalty)]
     if penalty == "ridge":
         competing.append(families.mean_imputed())
     size = Size.of(cells)
     found = [family for family in competing if family.seconds(size) <= AFFORDABLE]
-    return [*(found or [min(competing, key=lambda family: family.seconds(size))]), families.mean_target()]
+    return found or [min(competing, key=lambda family: family.seconds(size))]
 
 
 def affordable_curves(cells: Cells) -> list[Kind]:
@@ -139,7 +142,7 @@ def _transformed(kind: Kind | None, learnt: Cells, *others: Cells) -> tuple:
 
 def best_kind(parts: Sequence[Split], kinds: Sequence[Kind]) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
-    scout = [families.full_covariance("ridge")]
+    scout = [families.full_covariance("ridge", iterations=SCOUTING)]
     lines = cross_validate(parts, scout)
     tried = {kind: cross_validate(parts, scout, kind) for kind in kinds}
     best = min(kinds, key=lambda kind: tried[kind].losses.mean())
@@ -163,9 +166,13 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
-def select(cells: Cells, penalty: str = "ridge", features: str = "linear") -> FittedModel:
-    """The model that predicts held-out targets best from what was seen of their examples."""
-    competing = affordable_families(cells, penalty)
+def select(cells: Cells, competing: Sequence[Family], features: str = "linear") -> FittedModel:
+    """The average of the candidates that predict held-out targets best from what was seen, fitted to all examples.
+
+    The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
+    or "auto" (the same, averaged with boosted trees where they help).
+    """
+    competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
         return usual_model(cells, competing[0], "there are too few examples to choose by")
     cells = cells.only(summarize(cells).known)
@@ -181,6 +188,8 @@ def select(cells: Cells, penalty: str = "ridge", features: str = "linear") -> Fi
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     if features == "auto":
         model = with_trees(model, cells, parts, judged, chosen)
+    if features != "linear":
+        model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
 
 
@@ -214,7 +223,7 @@ def with_trees(
         return model
     ours, done = judged.predictions[chosen].mean(axis=0), 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))
-    for (learnt, held_out), (_, summary, _) in zip(parts, judged.fitted, strict=True):
+    for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
         theirs = BoostedTrees(learnt).predict(rows_with_holes(held_out))
         here = slice(done, done + held_out.n_examples)
         move = (theirs - summary.target_means) / summary.target_spreads - ours[here]
