@@ -21,8 +21,8 @@ class Bought:
     """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
-    weight: float
-    effect: float  # weight times the attribute's standard deviation
+    weight: float | None  # None where the attribute has a curve
+    effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight
     looks: int
     spent: float
 
@@ -34,6 +34,11 @@ class Report:
     model: Any
     table: Table
     attributes: list[Bought]
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether the model has curves or trees in place of weights."""
+        return not hasattr(self.model, "coef_")
 
     def lines(self) -> list[str]:
         """The result in sentences."""
@@ -68,9 +73,14 @@ class Report:
             "target": self.table.target,
             "classes": self.table.classes,
             "intercept": float(self.model.intercept_),
-            "weights": {bought.attribute: bought.weight for bought in self.attributes},
             "spent": self.model.spent_,
         }
+        if self.has_curves:
+            curves = {name: self.model.effect(at) for at, name in enumerate(self.table.names)}
+            described["curves"] = {name: {"at": x.tolist(), "adds": y.tolist()} for name, (x, y) in curves.items()}
+            described["share of boosted trees, which are not in this file"] = self.model.report_["trees_share"]
+        else:
+            described["weights"] = {bought.attribute: bought.weight for bought in self.attributes}
         write_text(path, json.dumps(described, indent=1) + "\n")
 
 
@@ -92,6 +102,7 @@ def fit_table(
     total_budget: float | None = None,
     penalty: str = "ridge",
     learner: str = "auto",
+    features: str = "auto",
     random_state: int = 0,
 ) -> Report:
     """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it."""
@@ -100,7 +111,8 @@ def fit_table(
             f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
         )
     cls = {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
-    options: dict[str, Any] = {"learner": learner, "random_state": random_state, "total_budget": total_budget}
+    options: dict[str, Any] = {"learner": learner, "features": features}
+    options |= {"random_state": random_state, "total_budget": total_budget}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(table.X, table.y)
@@ -119,9 +131,13 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.ones(d) if prices is None else prices.costs
-    weights = np.ravel(model.coef_)
+    if hasattr(model, "coef_"):
+        weights: list[float | None] = np.ravel(model.coef_).tolist()
+        effects = np.ravel(model.coef_) * spread
+    else:
+        weights, effects = [None] * d, learner.fitted.importance[:, 0]
     rows = [
-        Bought(name, float(w), float(w * s), int(n), float(n * c))
-        for name, w, s, n, c in zip(table.names, weights, spread, looks, costs, strict=True)
+        Bought(name, weight, float(effect), int(n), float(n * c))
+        for name, weight, effect, n, c in zip(table.names, weights, effects, looks, costs, strict=True)
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))

@@ -21,6 +21,7 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
 )  # distinguishable for most colour-blind readers (Okabe & Ito, and two more)
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
 WIDE_AXIS = 1e5
+CURVES_ABREAST = 4  # panels in a row
 LONGEST_NAME = 30  # characters of an attribute beside its bar
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
@@ -104,11 +105,28 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
     effects.barh(places, [bought.effect for bought in shown], color=BLUE)
     effects.set_yticks(places, shortened([bought.attribute for bought in shown]), parse_math=False)
     effects.axvline(0.0, color="0.4", linewidth=1)
-    effects.set_xlabel("weight × standard deviation of the attribute")
+    effects.set_xlabel("standard deviation of its part of the prediction")
     spends.barh(places, [bought.spent for bought in shown], color=ORANGE)
     spends.set_xlabel("spent on it")
     _finish(effects, title, grid="x")
     _finish(spends, "", grid="x")
+    return save_picture(figure, path)
+
+
+def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
+    """Draw what the most important attributes add to the prediction, as functions of their values."""
+    shown = report.attributes[:most]
+    rows = -(-len(shown) // CURVES_ABREAST)
+    figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
+    panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
+    for axes, bought in zip(panels, shown, strict=False):
+        axes.plot(*report.model.effect(report.table.names.index(bought.attribute)), color=BLUE)
+        axes.axhline(0.0, color="0.6", linewidth=1, linestyle=":")
+        _finish(axes, shortened([bought.attribute])[0])
+    for axes in panels[len(shown) :]:
+        axes.set_visible(False)
+    figure.suptitle(title, fontsize=11, parse_math=False)
+    figure.supylabel("adds to the prediction", fontsize=10)
     return save_picture(figure, path)
 
 

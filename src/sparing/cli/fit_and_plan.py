@@ -44,6 +44,7 @@ def fit_command(
     total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
+    features: Annotated[str, typer.Option(help="auto, additive (curves) or linear (weights).")] = "auto",
     drop: Drop = "",
     encode: Encode = False,
     drop_missing: DropMissing = False,
@@ -52,15 +53,15 @@ def fit_command(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a linear model of your own file, buying a few values of each row; says what it found and what it cost."""
+    """Learn a model of your own file, buying a few values of each row; says what it found and what it cost."""
     with one_line_errors():
         from sparing import checks
         from sparing.fitting import FILES, fit_table
-        from sparing.plotting import plot_report
+        from sparing.plotting import plot_curves, plot_report
         from sparing.tables import read_prices, read_table
 
-        picture = ending(output, ".png")
-        possible = [picture, *(ending(output, end) for end in FILES.values())]
+        picture, curves = ending(output, ".png"), ending(output, "-curves.png")
+        possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
         writer = Writer(possible, inputs=[data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
@@ -72,6 +73,7 @@ def fit_command(
             total_budget=total_budget,
             penalty=penalty,
             learner=learner,
+            features=features,
             random_state=random_state,
         )
         if not quiet:
@@ -80,13 +82,16 @@ def fit_command(
             writer.write(what, ending(output, FILES[what]), write)
         title = f"{data.name}: {table.target}"
         writer.draw(picture, partial(plot_report, report, title=title))
+        if report.has_curves:
+            writer.draw(curves, partial(plot_curves, report, title=title))
 
 
 def _show_report(report) -> None:
-    columns = "attribute", "weight", "weight × deviation", "looks", "spent"
+    columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        numbers = f"{bought.weight:.4g}", f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
+        weight = "curve" if bought.weight is None else f"{bought.weight:.4g}"
+        numbers = weight, f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
         table.add_row(bought.attribute, *numbers)
     show(table, report.lines())
 

@@ -69,7 +69,7 @@ LINES: dict[str, dict[str, Any]] = {
 _few_ridge = partial(Algorithm, penalty="ridge")
 _few_lasso = partial(Algorithm, penalty="lasso", strengths=(16.0, 64.0), radii=(0.25, 1.0))
 _keeping = partial(Algorithm, marker="*", radii=())
-_offline = partial(Algorithm, colour=BLACK, marker="v", whole_rows=True, radii=())
+_offline = partial(Algorithm, whole_rows=True, radii=())
 
 
 def _known(learner, s: Setting):
@@ -98,12 +98,35 @@ def _lasso(s: Setting):
     return LassoCV(alphas=alphas, cv=3, fit_intercept=False, max_iter=2000, tol=1e-3)
 
 
+class _Trees:
+    """Boosted trees on whole rows, dense or sparse."""
+
+    def fit(self, X, y):
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        self._model = HistGradientBoostingRegressor(early_stopping=False, random_state=0).fit(_dense(X), y)
+
+    def predict(self, X):
+        return self._model.predict(_dense(X))
+
+
+def _dense(X) -> np.ndarray:
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
 def _keep(learner, s: Setting, **options):
     return learner(s.n_attributes, budget=s.budget, random_state=s.seed, **options)
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     "AutoLearner": _keeping("keeping all cells", "ridge", make=partial(_keep, learners.AutoLearner), colour=PURPLE),
+    "AutoCurves": _keeping(
+        "keeping all cells, curves",
+        "ridge",
+        make=partial(_keep, learners.AutoLearner, features="auto"),
+        colour=PINK,
+        marker="p",
+    ),
     "PairwiseMoments": _keeping("pairwise moments", "ridge", make=partial(_keep, learners.PairwiseMoments), colour=SKY),
     "FactorModel": _keeping(
         "factor model", "ridge", make=partial(_keep, learners.FactorModel), colour=PINK, marker="X"
@@ -130,7 +153,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         marker="^",
         whole_rows=True,
     ),
-    "Ridge": _offline("offline ridge", "ridge", make=_ridge),
+    "Ridge": _offline("offline ridge", "ridge", make=_ridge, colour=BLACK, marker="v"),
+    "Trees": _offline("boosted trees", "ridge", make=lambda s: _Trees(), colour=GREY, marker="<"),
     "AELR": _few_lasso("AELR", make=lambda s: learners.AELR(s.n_attributes, **s.few), colour=RED, marker="s"),
     "DDAELR": _few_lasso("DDAELR", make=partial(_known, learners.DDAELR), colour=BLUE, marker="o"),
     "TwoPhasedDDAELR": _few_lasso(
@@ -143,11 +167,21 @@ ALGORITHMS: dict[str, Algorithm] = {
         marker="^",
         whole_rows=True,
     ),
-    "Lasso": _offline("offline lasso", "lasso", make=_lasso),
+    "Lasso": _offline("offline lasso", "lasso", make=_lasso, colour=BLACK, marker="v"),
     "AER": _few_lasso("AER", make=_aer, colour=PINK, marker="h"),
 }
 LINE_UPS = {
-    "ridge": ("AutoLearner", "MeanImputed", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge"),
+    "ridge": (
+        "AutoCurves",
+        "AutoLearner",
+        "MeanImputed",
+        "AERR",
+        "DDAERR",
+        "TwoPhasedDDAERR",
+        "OnlineRidge",
+        "Ridge",
+        "Trees",
+    ),
     "lasso": ("AutoLasso", "AELR", "DDAELR", "TwoPhasedDDAELR", "OnlineLasso", "Lasso"),
 }
 

@@ -78,7 +78,7 @@ class Data:
         """Norms of an offline ridge solution, the unit in which radii are chosen."""
         ridge = ALGORITHMS["Ridge"]
         m = min(self.fold_rows, REFERENCE_ROWS)
-        coef = fit(ridge, self.setting(ridge, 1.0, 1.0, self.seed), self.fold_X[:m], self.fold_y[:m])[0]
+        coef = ridge.make(self.setting(ridge, 1.0, 1.0, self.seed)).fit(self.fold_X[:m], self.fold_y[:m]).coef_
         return {"ridge": float(np.linalg.norm(coef)) or 1.0, "lasso": float(np.abs(coef).sum()) or 1.0}
 
     # Allowances -----------------------------------------------------------------------------------------------------
@@ -135,9 +135,8 @@ class Data:
             first = fold * self.fold_rows // folds
             last = first + self.fold_size
             setting = self.setting(algorithm, radius, strength, self.seed + fold)
-            coef, intercept, _, _ = fit(algorithm, setting, self.fold_X[last : last + m], self.fold_y[last : last + m])
-            predicted = self.fold_X[first:last] @ coef + intercept
-            losses.append(np.mean((predicted - self.fold_y[first:last]) ** 2))
+            run = fit(algorithm, setting, self.fold_X[last : last + m], self.fold_y[last : last + m])
+            losses.append(run.loss(self.fold_X[first:last], self.fold_y[first:last]))
         return cautious_mean(losses)
 
     def setting(self, algorithm: Algorithm, radius: float, strength: float, seed: int) -> Setting:
@@ -158,14 +157,14 @@ class Data:
         """Run all algorithms at all allowances on one new order of the training rows."""
         seed = seed_of_repetition(self.seed, repetition)
         order = np.random.default_rng(seed).permutation(self.y.size)
-        X, y, zero = self.X[order], self.y[order], np.mean(self.y_test**2)
+        X, y, zero = self.X[order], self.y[order], float(np.mean(self.y_test**2))
         rows = []
         for (name, allowance), (radius, strength) in chosen.items():
             m = self.examples(ALGORITHMS[name], allowance)
             setting = self.setting(ALGORITHMS[name], radius, strength, seed)
-            coef, intercept, cells, draws = fit(ALGORITHMS[name], setting, X[:m], y[:m])
-            error = float(np.mean((self.X_test @ coef + intercept - self.y_test) ** 2) / zero)
-            rows.append(Row(name, allowance, repetition, m, cells, draws, error, setting.radius, strength))
+            run = fit(ALGORITHMS[name], setting, X[:m], y[:m])
+            error = run.loss(self.X_test, self.y_test) / zero
+            rows.append(Row(name, allowance, repetition, m, run.cells, run.draws, error, setting.radius, strength))
         return rows
 
 

@@ -1,6 +1,8 @@
 """One run of one algorithm, its seed, and the mean of its losses."""
 
+from collections.abc import Callable
 from math import sqrt
+from typing import NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -8,18 +10,33 @@ import numpy as np
 from sparing.compare.algorithms import Algorithm, Setting
 
 
-def fit(algorithm: Algorithm, setting: Setting, X, y) -> tuple[np.ndarray, float, int, int]:
-    """Weights, intercept, number of values bought and number of draws of one run."""
+class Run(NamedTuple):
+    """One algorithm after one run."""
+
+    predict: Callable[..., np.ndarray]  # from rows to predictions
+    cells: int  # values bought
+    draws: int
+
+    def loss(self, X, y) -> float:
+        """Mean squared error on whole rows."""
+        return float(np.mean((self.predict(X) - y) ** 2))
+
+
+def fit(algorithm: Algorithm, setting: Setting, X, y) -> Run:
+    """Run an algorithm on these rows."""
     model = algorithm.make(setting)
     if hasattr(model, "run"):
         model.run(X, y)
-        return model.coef, model.intercept, model.cells, model.draws
+        if hasattr(model, "fitted"):
+            return Run(lambda rows: model.fitted.predict(rows)[:, 0], model.cells, model.draws)
+        weights, intercept = model.coef, model.intercept
+        return Run(lambda rows: rows @ weights + intercept, model.cells, model.draws)
     from sklearn.exceptions import ConvergenceWarning
 
     with catch_warnings():
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge has a large loss
         model.fit(X, y)
-    return np.ravel(model.coef_), 0.0, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1]
+    return Run(model.predict, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1])
 
 
 def seed_of_repetition(seed: int, repetition: int) -> int:

@@ -58,8 +58,8 @@ class Prefixes(Data):
         """Loss on the fold that begins at ``start``, after learning from the rows that follow it."""
         end = start + self.fold_size
         setting = self.setting(algorithm, radius, strength, self.seed + start)
-        coef, intercept, *_ = fit(algorithm, setting, self.fold_X[end : end + m], self.fold_y[end : end + m])
-        return float(np.mean((self.fold_X[start:end] @ coef + intercept - self.fold_y[start:end]) ** 2))
+        run = fit(algorithm, setting, self.fold_X[end : end + m], self.fold_y[end : end + m])
+        return run.loss(self.fold_X[start:end], self.fold_y[start:end])
 
     def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
         """Values bought, and the test loss over that of the zero predictor."""
@@ -70,9 +70,8 @@ class Prefixes(Data):
         m = self.examples(algorithm, int(task.spend))
         prefix = np.random.default_rng(seed).permutation(self.y.size)[:m]
         chosen = self.setting(algorithm, *(setting or (1.0, 1.0)), seed)
-        coef, intercept, cells, _ = fit(algorithm, chosen, self.X[prefix], self.y[prefix])
-        errors = self.X_test @ coef + intercept - self.y_test
-        return float(cells), float(np.mean(errors**2) / np.mean(self.y_test**2))
+        run = fit(algorithm, chosen, self.X[prefix], self.y[prefix])
+        return float(run.cells), run.loss(self.X_test, self.y_test) / float(np.mean(self.y_test**2))
 
 
 # The papers' data ---------------------------------------------------------------------------------------------------
