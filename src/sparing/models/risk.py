@@ -18,12 +18,11 @@ COUNTED_PAIRS = 2000  # attributes, up to which the examples that saw each pair 
 
 
 class _Chances(NamedTuple):
-    """How often cells and pairs of cells were seen, and how likely it was that they are seen at all."""
+    """How often cells and pairs of cells were seen, corrected for how likely it was that they are seen at all."""
 
     singles: np.ndarray  # (d,): one over the chance of a cell
     pairs: np.ndarray  # (d, d): the same of a pair, zero where it was never seen; empty for very many attributes
     share: float  # the chance of a pair over the product of its cells' chances, on average
-    at_all: np.ndarray  # (d, d), like pairs: the probability that a pair is seen in any example, by that product
 
 
 def _chances(cells: Cells) -> _Chances:
@@ -50,13 +49,13 @@ def _chances(cells: Cells) -> _Chances:
 
     singles = np.divide(n, looks * np.where(known, at_all(planned), 1.0), out=np.zeros(d), where=looks > 0)
     if d > COUNTED_PAIRS:
-        return _Chances(singles, np.empty((0, 0)), share, np.empty((0, 0)))
+        return _Chances(singles, np.empty((0, 0)), share)
     pairs, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
     sum_pairs(cells.starts, attributes, np.zeros(len(cells)), pairs, counts)
     counts += np.triu(counts, 1).T
     ever = np.where(np.outer(known, known), at_all(share * np.outer(planned, planned)), 1.0)
-    np.divide(n, counts * ever, out=pairs, where=counts > 0)
-    return _Chances(singles, pairs, share, ever)
+    np.divide(n, counts * ever, out=pairs, where=counts * ever > 0)
+    return _Chances(singles, pairs, share)
 
 
 def unbiased_losses(cells: Cells, summary: Summary, weights: np.ndarray) -> np.ndarray:
