@@ -18,6 +18,9 @@ from sparing.linalg.rows import Rows
 
 FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and the factor by which sketches grow
 OVERSAMPLING = 8.0  # sketch size over d log d for the scores of method="recursive": at most a few per cent too high
+PRECONDITIONER = 0.5  # the same for a preconditioner; more rows cost more than the steps they save
+LANDMARKS = 0.25  # the same for landmarks of a kernel
+FEWEST, SHARE = 1000, 15  # a kernel preconditioner has at most max(FEWEST, n / SHARE) landmarks
 
 
 class Sample(NamedTuple):
@@ -122,6 +125,11 @@ def sketch_size(dimension: float, oversampling: float) -> float:
     return oversampling * dimension * max(1.0, log(max(dimension, 1.0)))
 
 
+def most_landmarks(n: int) -> int:
+    """Factors of m landmarks cost n m^2 and a step n^2, so with many landmarks more steps are cheaper."""
+    return max(FEWEST, n // SHARE)
+
+
 def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample:
     r"""Keep row i with probability :math:`p_i = \min(1, size\, u_i / \|u\|_1)`, times :math:`\sqrt{shrink/p_i}`."""
     total = scores.sum()
@@ -153,6 +161,8 @@ def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_d
 
 def rows_of(A, gram: bool) -> Rows | Gram:
     """The matrix or kernel matrix passed by the caller."""
+    if isinstance(A, Gram):
+        return A
     rows = Rows.of(A)
     if not gram:
         return rows
