@@ -197,6 +197,8 @@ def test_boosting_refuses_what_it_cannot_do():
         boost_confidence(A, y, mean, square)
     with pytest.raises(ValueError, match="validation must lie strictly between 0 and 1"):
         boost_confidence(A, y, mean, square, validation=1.5)
+    with pytest.raises(ValueError, match=r"solve returned coefficients of shape \(3,\) for 2 columns"):
+        boost_confidence(np.ones((50, 2)), np.ones(50), lambda X, z: np.ones(3), square)
     with pytest.raises(ValueError, match="y has 4 targets for 5 examples"):
         boost_confidence(A, y[:4], mean, square)
     with pytest.raises(ValueError, match="validation loss of part 0 is not finite"):

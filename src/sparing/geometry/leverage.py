@@ -210,16 +210,22 @@ def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_d
 
 def rows_of(A, gram: bool) -> Rows | Gram:
     """The matrix or kernel matrix passed by the caller."""
+    return gram_of(A) if gram or isinstance(A, Gram) else Rows.of(A)
+
+
+def gram_of(A) -> Gram:
+    """The kernel matrix passed by the caller, checked; a ``Gram`` is returned unchanged."""
     if isinstance(A, Gram):
         return A
-    rows = Rows.of(A)
-    if not gram:
-        return rows
-    K = rows.X
+    K = Rows.of(A).X
     if not isinstance(K, np.ndarray) or K.shape[0] != K.shape[1] or not is_symmetric(K):
         raise ValueError(
-            f"a Gram matrix must be a dense, square, symmetric array; got {type(K).__name__} of shape {K.shape}. "
-            "Pass gram=False for a matrix of examples."
+            f"a kernel matrix must be a dense, square, symmetric array; got {type(K).__name__} of shape {K.shape}"
+            f"{', not symmetric' if K.shape[0] == K.shape[1] else ''}. Pass inner products, not a matrix of examples."
+        )
+    if (negative := np.flatnonzero(np.diagonal(K) < 0)).size:
+        raise ValueError(
+            f"entry {negative[0]} of the diagonal of the kernel matrix is negative; no inner products are like that."
         )
     return Gram(K)
 

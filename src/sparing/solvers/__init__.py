@@ -2,7 +2,9 @@
 
 from sparing.solvers.boosting import Boosted, boost_confidence
 from sparing.solvers.kernel import solve_kernel_ridge
+from sparing.solvers.kernel_smooth import solve_kernel_smooth
 from sparing.solvers.newton import solve_smooth
+from sparing.solvers.portfolio import solve_portfolio
 from sparing.solvers.proximal import proximal_point, proximal_smooth
 from sparing.solvers.ridge import solve_ridge
 from sparing.solvers.ridge_path import solve_ridge_path
@@ -13,6 +15,8 @@ __all__ = [
     "proximal_point",
     "proximal_smooth",
     "solve_kernel_ridge",
+    "solve_kernel_smooth",
+    "solve_portfolio",
     "solve_ridge",
     "solve_ridge_path",
     "solve_smooth",

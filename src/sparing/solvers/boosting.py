@@ -74,6 +74,8 @@ def boost_confidence(
     order = np.random.default_rng(checks.seed(random_state)).permutation(n)
     unseen = order[:held_out]
     coefs = [np.asarray(solve(rows[part], targets[part])) for part in np.array_split(order[held_out:], parts)]
+    if bad := [coef.shape for coef in coefs if coef.shape[:1] != rows.shape[1:]]:
+        raise ValueError(f"solve returned coefficients of shape {bad[0]} for {rows.shape[1]} columns.")
     losses = np.array([np.mean(loss(rows[unseen] @ coef, targets[unseen])) for coef in coefs])
     if not np.isfinite(losses).all():
         raise ValueError(f"the validation loss of part {np.argmin(np.isfinite(losses))} is not finite; check the loss.")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sparing import checks
-from sparing.geometry.leverage import LANDMARKS, draw_by_leverage, most_landmarks
+from sparing.geometry.leverage import LANDMARKS, draw_by_leverage, gram_of, most_landmarks
 from sparing.linalg.gram import Gram, is_symmetric, whitened
 from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.rows import Rows
@@ -108,7 +108,7 @@ def solve_kernel_ridge(
     >>> solution.coef, solution.converged
     (array([1., 1.]), True)
     """
-    gram, ridge = gram if isinstance(gram, Gram) else Gram(gram), checks.positive("ridge", ridge)
+    gram, ridge = gram_of(gram), checks.positive("ridge", ridge)
     tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
     n = gram.shape[0]
     sketch_ridge = checked_sketch_ridge(sketch_ridge, ridge, checks.one_of("method", method, METHODS))

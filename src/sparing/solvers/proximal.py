@@ -16,7 +16,7 @@ from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_g
 from sparing.solvers.kernel import allowed_kernel, precondition_kernel
 from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.newton import Newton
-from sparing.solvers.smooth_losses import SmoothLoss
+from sparing.solvers.smooth_losses import SmoothLoss, match_shape
 from sparing.types import Solution
 
 INNER = 0.01  # relative energy at which a proximal step stops
@@ -151,6 +151,7 @@ def proximal_smooth(
     (True, array([0.88, 0.  ]))
     """
     rows, ridge, tol = Rows.of(A), checks.positive("ridge", ridge), checks.positive("tol", tol)
+    match_shape(loss, rows.shape[0], checks.whole("n_outputs", n_outputs))
     scale = np.sqrt(loss.curvature(np.zeros((rows.shape[0], n_outputs))))
     curved = Rows(rows.X, scale=scale if rows.scale is None else scale * rows.scale, shift=rows.shift)
     larger = _larger_ridge(curved, ridge, larger, random_state)

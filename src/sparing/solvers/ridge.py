@@ -82,7 +82,8 @@ def solve_ridge(
         return _in_ball(rows, targets, ridge, checks.positive("radius", radius), np.ndim(y), options)
     problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    first = None if start is None else np.asarray(start, dtype=rows.dtype).reshape(rows.shape[1], -1)
+    shape = (rows.shape[1], *np.shape(y)[1:])
+    first = None if start is None else checks.start(start, shape).astype(rows.dtype).reshape(rows.shape[1], -1)
     if method == "auto":
         solution = problem.fastest(sketch, rng, first)
     elif method == "sketch":
