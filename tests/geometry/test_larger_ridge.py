@@ -9,6 +9,7 @@ from sparing.geometry.larger_ridge import Work, lanczos_dimensions
 from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 from sparing.solvers import proximal_point
+from sparing.solvers.kernel import KernelGram
 
 RNG = np.random.default_rng(0)
 
@@ -78,6 +79,19 @@ def test_a_larger_ridge_is_taken_where_it_saves_work():
 
     assert best_ridge(SPARSE, 3.0, random_state=0) > 3.0
     assert work() < 0.5 * work(larger=3.0)
+
+
+def test_a_kernel_that_is_not_stored_is_passed_over_less_often():
+    X = RNG.standard_normal((400, 20))
+    K = X @ X.T
+    computed = KernelGram(lambda rows, columns: X[rows] @ X[columns].T, 400)
+    assert Work.of(computed)(2.0, 10.0) > 10 * Work.of(Gram(K))(2.0, 10.0)
+    assert best_ridge(computed, 1.0, random_state=0) == 1.0
+
+
+def test_single_precision():
+    found = lanczos_dimensions(Rows(DENSE.astype(np.float32)), [1e-3], np.random.default_rng(0))
+    np.testing.assert_allclose(found, lanczos_dimensions(Rows(DENSE), [1e-3], np.random.default_rng(0)), rtol=1e-3)
 
 
 def test_zeros_and_one_row():

@@ -29,13 +29,13 @@ from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 
 STEPS, POWER = 14, 0.9  # conjugate gradient steps at the ridge itself, and the power of the ratio they grow with
-PASS = {"dense": 20, "sparse": 90, "gram": 8}  # cost of a step per value of the matrix that it reads
-SCORES = {"dense": 100, "sparse": 2000, "gram": 0}  # cost per value of one round of leverage scores
+PASS = {"dense": 20, "sparse": 90, "gram": 8, "computed": 250}  # cost of a step per value of the matrix that it reads
+SCORES = {"dense": 100, "sparse": 2000, "gram": 0, "computed": 0}  # cost per value of one round of leverage scores
 READ = 15  # cost per value of a sketch that a step reads
 SOLVE = 30  # cost per value of a triangular factor that a step reads
 PROBES = 64  # columns that a round of leverage scores solves for, and their cost relative to a product
 CLOSE = 1.25  # costs within this factor count as equal: they are estimates, and the smaller ridge has fewer steps
-LANCZOS = 12  # passes that estimate the effective dimensions
+LANCZOS, SETTLED = 32, 0.05  # most passes that estimate dimensions, and the change in 4 passes at which they end
 SLACK = 4.0  # the test of Theorem 9 holds up to a constant: ridges within this factor of the first cost are compared
 
 
@@ -43,19 +43,23 @@ SLACK = 4.0  # the test of Theorem 9 holds up to a constant: ridges within this 
 class Work:
     """What proximal steps cost on a matrix, by the ratio of the ridges and the effective dimension at the larger."""
 
-    kind: str  # "dense", "sparse" or "gram"
+    kind: str  # "dense", "sparse", "gram", or "computed" for a kernel matrix that is not stored
     shape: tuple[int, int]
     n_values: int
 
     @classmethod
     def of(cls, rows: Rows | Gram) -> "Work":
         if isinstance(rows, Gram):
-            return cls("gram", rows.shape, rows.shape[0] ** 2)
+            return cls("gram" if rows.stored else "computed", rows.shape, rows.shape[0] ** 2)
         return cls("sparse" if rows.is_sparse else "dense", rows.shape, rows.n_values)
+
+    @property
+    def is_kernel(self) -> bool:
+        return self.kind in ("gram", "computed")
 
     def __call__(self, ratio: float, dimension: float) -> float:
         n, d = self.shape
-        if self.kind == "gram":
+        if self.is_kernel:
             wanted = min(sketch_size(dimension, LANDMARKS), most_landmarks(n))
         else:
             wanted = sketch_size(dimension, PRECONDITIONER)
@@ -74,7 +78,7 @@ class Work:
         """The Gram matrix of a sketch on its smaller side, and its Cholesky factor."""
         n, d = self.shape
         smaller = min(rows, d)
-        products = smaller * rows * (self.n_values / n if self.kind != "gram" else 2 * n)
+        products = smaller * rows * (2 * n if self.is_kernel else self.n_values / n)
         return products + smaller**3 / 3
 
 
@@ -96,8 +100,8 @@ def best_ridge(A, ridge, random_state=None, *, method: str = "estimated", gram: 
     random_state : int, RandomState or None
     method : {"estimated", "tested"}
         "estimated" returns :math:`\lambda` at once where nothing could be saved even if :math:`d_{\lambda'}` were zero,
-        and otherwise estimates all :math:`d_{\lambda'}` from 12 passes over A (Lanczos quadrature). "tested" is the
-        algorithm of Theorem 8: it guesses the least cost and multiplies the guess by 4 until some :math:`\lambda'`
+        and otherwise estimates all :math:`d_{\lambda'}` from 8 to 32 passes over A (Lanczos quadrature). "tested" is
+        the algorithm of Theorem 8: it guesses the least cost and multiplies the guess by 4 until some :math:`\lambda'`
         attains it by the test of Theorem 9 (:func:`effective_dimension_at_most`), so that no test costs more than the
         solution. It takes longer, and holds with high probability whatever the spectrum.
     gram : bool
@@ -138,11 +142,12 @@ def lanczos_dimensions(rows: Rows | Gram, ridges, rng) -> np.ndarray:
     For a random vector z of D signs, :math:`d_\lambda = E\, z^T M (M + \lambda I)^{-1} z` with M the smaller of
     :math:`A^T A` and :math:`A A^T`. A few Lanczos steps from z yield nodes :math:`\theta_j` and weights
     :math:`\omega_j` with :math:`z^T f(M) z \approx D \sum_j \omega_j f(\theta_j)` for all f at once (Golub & Meurant
-    2010). The relative standard deviation over z is at most :math:`\sqrt{2/d_\lambda}`.
+    2010). The sum falls with every step towards its limit, whose relative standard deviation over z is at most
+    :math:`\sqrt{2/d_\lambda}`; steps end when it hardly falls at the smallest ridge.
 
     >>> A = np.random.default_rng(0).standard_normal((3000, 300)) / np.arange(1, 301)
     >>> lanczos_dimensions(Rows(A), [1.0, 10.0], np.random.default_rng(0)).round(0)
-    array([77., 25.])
+    array([74., 25.])
     """
     size = min(rows.shape)
     if isinstance(rows, Gram):
@@ -151,23 +156,34 @@ def lanczos_dimensions(rows: Rows | Gram, ridges, rng) -> np.ndarray:
         apply = lambda V: rows @ rows.transposed(V)  # noqa: E731
     else:
         apply = rows.normal
-    previous: np.ndarray = np.zeros((size, 1))
-    vector = rng.choice((-1.0, 1.0), (size, 1)) / np.sqrt(size)
+    precision = rows.dtype if isinstance(rows, Rows) else np.float64  # products of mixed types copy the matrix
+    previous: np.ndarray = np.zeros((size, 1), dtype=precision)
+    vector = (rng.choice((-1.0, 1.0), (size, 1)) / np.sqrt(size)).astype(precision)
     basis, diagonal, beside = [vector], [], [0.0]
-    for _ in range(min(LANCZOS, size)):
+    last, found = 2.0 * size, np.zeros(0)  # more than any dimension
+    for step in range(1, min(LANCZOS, size) + 1):
         image = apply(vector) - beside[-1] * previous
         diagonal.append(float(np.sum(image * vector)))
         image -= diagonal[-1] * vector
         for one in basis:  # few vectors: keeping them orthogonal costs less than a pass
             image -= np.sum(one * image) * one
         beside.append(float(np.linalg.norm(image)))
-        if beside[-1] <= 1e-12 * abs(diagonal[0]):
-            break
+        done = step == min(LANCZOS, size) or beside[-1] <= 1e-12 * abs(diagonal[0])
+        if done or step % 4 == 0:
+            found = size * _quadrature(diagonal, beside[1:step], ridges)
+            if done or found.max() >= (1 - SETTLED) * last:
+                break
+            last = found.max()
         previous, vector = vector, image / beside[-1]
         basis.append(vector)
-    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1 : len(diagonal)]))
-    nodes, weights = np.maximum(nodes, 0.0), size * vectors[0] ** 2
-    return np.array([float(weights @ (nodes / (nodes + ridge))) for ridge in ridges])
+    return found
+
+
+def _quadrature(diagonal: list[float], beside: list[float], ridges) -> np.ndarray:
+    """The mean of x / (x + ridge) over the nodes of a tridiagonal matrix."""
+    nodes, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
+    nodes = np.maximum(nodes, 0.0)
+    return np.array([float(vectors[0] ** 2 @ (nodes / (nodes + ridge))) for ridge in ridges])
 
 
 def _tested(rows: Rows | Gram, ridge: float, work: Work, ratios: list[float], rng) -> float:

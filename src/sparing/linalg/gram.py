@@ -17,6 +17,8 @@ class Gram:
     With a scale s it represents :math:`s_i K_{ij} s_j`, the kernel matrix of weighted examples.
     """
 
+    stored = True
+
     def __init__(self, K: np.ndarray, *, scale: np.ndarray | None = None):
         self.K, self.scale = K, scale
         self.shape = K.shape

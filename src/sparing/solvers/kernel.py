@@ -35,6 +35,8 @@ Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
 class KernelGram(Gram):
     """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes blocks on demand."""
 
+    stored = False
+
     def __init__(self, kernel: Kernel, n: int, *, scale: np.ndarray | None = None):
         self.kernel, self.scale, self.shape = kernel, scale, (n, n)
 
