@@ -36,6 +36,7 @@ SOLVE = 30  # cost per value of a triangular factor that a step reads
 PROBES = 64  # columns that a round of leverage scores solves for, and their cost relative to a product
 CLOSE = 1.25  # costs within this factor count as equal: they are estimates, and the smaller ridge has fewer steps
 LANCZOS, SETTLED = 32, 0.05  # most passes that estimate dimensions, and the change in 4 passes at which they end
+SEARCH = 0.15  # fraction of the cost of the solution that these passes may take
 SLACK = 4.0  # the test of Theorem 9 holds up to a constant: ridges within this factor of the first cost are compared
 
 
@@ -126,7 +127,8 @@ def best_ridge(A, ridge, random_state=None, *, method: str = "estimated", gram: 
         return ridge
     if method == "tested":
         return _tested(rows, ridge, work, ratios, rng)
-    dimensions = lanczos_dimensions(rows, [ridge * ratio for ratio in ratios], rng)
+    affordable = int(SEARCH * most / (PASS[work.kind] * work.n_values))
+    dimensions = lanczos_dimensions(rows, [ridge * ratio for ratio in ratios], rng, min(max(affordable, 8), LANCZOS))
     return ridge * _cheapest(work, ratios, dimensions)
 
 
@@ -136,7 +138,7 @@ def _cheapest(work: Work, ratios: list[float], dimensions) -> float:
     return next(ratio for ratio, cost in zip(ratios, costs, strict=True) if cost <= CLOSE * min(costs))
 
 
-def lanczos_dimensions(rows: Rows | Gram, ridges, rng) -> np.ndarray:
+def lanczos_dimensions(rows: Rows | Gram, ridges, rng, most: int = LANCZOS) -> np.ndarray:
     r"""Estimates of :math:`d_\lambda` at several ridges from a few passes over A, by stochastic Lanczos quadrature.
 
     For a random vector z of D signs, :math:`d_\lambda = E\, z^T M (M + \lambda I)^{-1} z` with M the smaller of
@@ -161,14 +163,14 @@ def lanczos_dimensions(rows: Rows | Gram, ridges, rng) -> np.ndarray:
     vector = (rng.choice((-1.0, 1.0), (size, 1)) / np.sqrt(size)).astype(precision)
     basis, diagonal, beside = [vector], [], [0.0]
     last, found = 2.0 * size, np.zeros(0)  # more than any dimension
-    for step in range(1, min(LANCZOS, size) + 1):
+    for step in range(1, min(most, size) + 1):
         image = apply(vector) - beside[-1] * previous
         diagonal.append(float(np.sum(image * vector)))
         image -= diagonal[-1] * vector
         for one in basis:  # few vectors: keeping them orthogonal costs less than a pass
             image -= np.sum(one * image) * one
         beside.append(float(np.linalg.norm(image)))
-        done = step == min(LANCZOS, size) or beside[-1] <= 1e-12 * abs(diagonal[0])
+        done = step == min(most, size) or beside[-1] <= 1e-12 * abs(diagonal[0])
         if done or step % 4 == 0:
             found = size * _quadrature(diagonal, beside[1:step], ridges)
             if done or found.max() >= (1 - SETTLED) * last:
