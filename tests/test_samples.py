@@ -5,8 +5,15 @@ import pytest
 
 from sparing.datasets import make_lower_bound
 from sparing.geometry import effective_dimension
-from sparing.solvers import proximal_point, solve_ridge
-from sparing.theory import decay_dimension, excess_risk_bound, lower_risk_bound, rows_needed
+from sparing.solvers import boost_confidence, proximal_point, solve_ridge
+from sparing.theory import (
+    confident_rows_needed,
+    decay_dimension,
+    decay_lower_bound,
+    excess_risk_bound,
+    lower_risk_bound,
+    rows_needed,
+)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 10.0, 1e3, 1e4])
@@ -103,3 +110,96 @@ def test_bad_input_is_refused():
         lower_risk_bound(np.ones(30), n_examples=19, radius=1.0)
     with pytest.raises(ValueError, match="n >= 2d/3"):
         make_lower_bound(19, np.ones(30))
+
+
+@pytest.mark.parametrize("power", [1.5, 2.0, 3.0, np.inf])
+def test_corollary_5_is_below_theorem_6_and_has_its_rate(power):
+    """The ridge of the corollary is at least the binding one, and both bounds fall alike as n grows."""
+    i = np.arange(1.0, 151.0 if power < np.inf else 30.0)
+    spectrum = np.exp(-i) if power == np.inf else i**-power
+    ratios = []
+    for n in (200, 20_000, 2_000_000):
+        options = {"n_examples": n, "radius": 0.05}
+        ratio = decay_lower_bound(spectrum, power=power, **options) / lower_risk_bound(spectrum, **options)
+        assert ratio <= 1 + 1e-9
+        ratios.append(ratio)
+    assert min(ratios) > 0.25
+
+
+def test_corollary_5_by_its_definition():
+    """gamma >= d at the ridge gamma / (6 n B^2), for the profile itself, in the finite and the exponential case."""
+    n, radius, constant = 5000, 0.3, 2.0
+    i = np.arange(1.0, 3001.0)
+    factor = (1 - np.sqrt(0.5)) / 24 / n
+    kappa = (np.pi / 2) / np.sin(np.pi / 2)
+    gamma = (kappa**2 * constant * 6 * n * radius**2) ** (1 / 3)
+    expected = np.sum(constant / (constant + i**2 * gamma / (6 * n * radius**2)))
+    assert expected <= gamma
+    found = decay_lower_bound(constant / i**2, n_examples=n, radius=radius, constant=constant, power=2.0)
+    assert found == pytest.approx(factor * expected)
+    with pytest.raises(ValueError, match=r"eigenvalue 2 of the spectrum, 1, is above the decay, 0\.25"):
+        decay_lower_bound([1.0, 1.0], n_examples=10, radius=1.0, power=2.0)
+    with pytest.raises(ValueError, match="power must be above 1"):
+        decay_lower_bound([1.0], n_examples=10, radius=1.0, power=0.5)
+    with pytest.raises(ValueError, match="n >= 2d/3"):
+        decay_lower_bound(1.0 / np.arange(1, 31) ** 2, n_examples=19, radius=1.0, power=2.0)
+
+
+def test_boosting_keeps_what_its_bound_says():
+    """Excess risks of 30 boosted ridge solutions, in closed form: all within the bound that fails in one of 20."""
+    spectrum, n, failure = np.array([0.6, 0.3, 0.1]), 2000, 0.05
+    best, ridge = np.array([0.5, -0.3, 0.2]), 0.01
+    parts, held_out = 4, 500
+    rng = np.random.default_rng(0)
+    bound = 3 * np.e * excess_risk_bound(spectrum, n_examples=375, ridge=ridge, radius=1.0)
+    bound += (8 * 4 + 8 * 2 * 2 / 3) / held_out * np.log(4 * parts / failure)
+    excess = []
+    for seed in range(30):
+        A = rng.choice([-1.0, 1.0], (n, 3)) * np.sqrt(spectrum)
+        y = np.where(rng.random(n) < (1 + A @ best) / 2, 1.0, -1.0)
+        found = boost_confidence(
+            A,
+            y,
+            lambda X, z: solve_ridge(X, z, ridge * len(X), radius=1.0).coef,
+            lambda scores, z: 0.5 * (scores - z) ** 2,
+            failure=failure,
+            random_state=seed,
+        )
+        assert len(found.losses) == parts
+        assert found.losses[found.part] == found.losses.min()
+        excess.append(0.5 * np.sum(spectrum * (found.coef - best) ** 2))
+    assert max(excess) <= bound
+
+
+def test_rows_for_confidence_add_up():
+    options = {"radius": 2.0, "slope": 1.5, "curvature": 0.5}
+    spectrum = 1.0 / np.arange(1, 100) ** 2
+    plan = confident_rows_needed(spectrum, excess=0.1, failure=0.01, spread=3.0, **options)
+    assert plan.parts == 6  # log(200) = 5.3
+    first = 3 * np.e * excess_risk_bound(spectrum, n_examples=plan.rows, ridge=0.1 / (6 * np.e) / 4, **options)
+    second = (8 * 1.5**2 / 0.5 + 8 * 1.5 * 3.0 / 3) / plan.validation * np.log(4 * 6 / 0.01)
+    assert 0.0999 < first + second <= 0.1
+    assert plan.total == 6 * plan.rows + plan.validation
+    for failure in (0.0, 1.0, "0.1"):
+        with pytest.raises(ValueError, match="failure must lie strictly between 0 and 1"):
+            confident_rows_needed(spectrum, excess=0.1, failure=failure, radius=1.0)
+
+
+def test_boosting_refuses_what_it_cannot_do():
+    def mean(X, z):
+        return np.full(X.shape[1], z.mean())
+
+    def square(scores, z):
+        return (scores - z) ** 2
+
+    A, y = np.ones((5, 2)), np.ones(5)
+    with pytest.raises(ValueError, match="5 rows, 2 of them for validation, leave none for some of 4 parts"):
+        boost_confidence(A, y, mean, square)
+    with pytest.raises(ValueError, match="validation must lie strictly between 0 and 1"):
+        boost_confidence(A, y, mean, square, validation=1.5)
+    with pytest.raises(ValueError, match=r"solve returned coefficients of shape \(3,\) for 2 columns"):
+        boost_confidence(np.ones((50, 2)), np.ones(50), lambda X, z: np.ones(3), square)
+    with pytest.raises(ValueError, match="y has 4 targets for 5 examples"):
+        boost_confidence(A, y[:4], mean, square)
+    with pytest.raises(ValueError, match="validation loss of part 0 is not finite"):
+        boost_confidence(np.ones((50, 2)), np.ones(50), mean, lambda scores, z: scores * np.nan)

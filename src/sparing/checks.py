@@ -19,6 +19,17 @@ def positive(name: str, value, *, zero: bool = False) -> float:
     raise ValueError(f"{name} must be a {'non-negative' if zero else 'positive'} finite number; got {value!r}.")
 
 
+def non_negative(name: str, values) -> np.ndarray:
+    """A vector of finite numbers, none below zero."""
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must be a vector; got shape {numbers.shape}.")
+    bad = np.flatnonzero(~np.isfinite(numbers) | (numbers < 0))
+    if bad.size:
+        raise ValueError(f"{name} must be finite and not negative; entry {bad[0]} is {numbers[bad[0]]}.")
+    return numbers
+
+
 def whole(name: str, value, *, at_least: int = 1) -> int:
     """A whole number from ``at_least`` on."""
     if isinstance(value, WHOLE) and not isinstance(value, bool) and value >= at_least:
@@ -152,6 +163,17 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
     return np.require(y.reshape(y.shape[0], -1), requirements=["C", "W"])
+
+
+def start(values, shape: tuple[int, ...]) -> np.ndarray:
+    """Finite coefficients of this shape to start from; zeros if there are none."""
+    if values is None:
+        return np.zeros(shape)
+    first = np.asarray(values, dtype=np.float64)
+    if first.shape != shape or not np.isfinite(first).all():
+        got = f"shape {first.shape}" if first.shape != shape else "NaN or infinity"
+        raise ValueError(f"start must hold finite coefficients of shape {shape}; got {got}.")
+    return first
 
 
 def seed(random_state) -> int:

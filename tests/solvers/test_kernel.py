@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 from sparing.geometry import effective_dimension
 from sparing.linalg.gram import Gram
-from sparing.solvers import solve_kernel_ridge
+from sparing.solvers import proximal_point, solve_kernel_ridge
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1100, 4))
@@ -56,3 +56,31 @@ def test_fits_in_threads_leave_the_threads_of_blas_as_they_were():
     with ThreadPoolExecutor(4) as executor:
         list(executor.map(lambda ridge: solve_kernel_ridge(K, Y[:600], ridge), np.linspace(1.0, 2.0, 16)))
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_landmarks_for_a_larger_ridge():
+    """Fewer landmarks, more steps, the same solution: by conjugate gradients and by proximal steps."""
+    K = rbf_kernel(X[:700], gamma=0.3)
+    expected = np.linalg.solve(K + 0.1 * np.eye(700), Y[:700])
+    plain = solve_kernel_ridge(K, Y[:700], 0.1, method="sketch", random_state=0)
+    larger = solve_kernel_ridge(K, Y[:700], 0.1, method="sketch", sketch_ridge=5.0, random_state=0)
+    steps = proximal_point(K, Y[:700], 0.1, larger=0.8, gram=True, tol=1e-12, random_state=0)
+    assert larger.sketch_size < 0.5 * plain.sketch_size
+    assert larger.iterations > plain.iterations
+    for found in (plain, larger, steps, proximal_point(K, Y[:700], 0.1, gram=True, tol=1e-12, random_state=0)):
+        assert found.converged
+        np.testing.assert_allclose(K @ found.coef, K @ expected, atol=1e-3)
+    assert proximal_point(K, Y[:700, 0], 0.1, larger=0.8, gram=True, random_state=0).coef.shape == (700,)
+    assert not proximal_point(K, Y[:700], 0.1, larger=0.8, gram=True, max_iter=3, random_state=0).converged
+
+
+def test_ridges_that_are_not_larger_are_refused():
+    K = np.eye(3)
+    with pytest.raises(ValueError, match=r"sketch_ridge is 0\.5, below the ridge 1\.0"):
+        solve_kernel_ridge(K, np.ones(3), 1.0, method="sketch", sketch_ridge=0.5)
+    with pytest.raises(ValueError, match="sketch_ridge is for method='sketch'; got method='auto'"):
+        solve_kernel_ridge(K, np.ones(3), 1.0, sketch_ridge=2.0)
+    with pytest.raises(ValueError, match=r"larger is 0\.5, below the ridge 1\.0"):
+        proximal_point(K, np.ones(3), 1.0, larger=0.5, gram=True)
+    with pytest.raises(ValueError, match="square, symmetric"):
+        proximal_point(np.triu(np.ones((3, 3))), np.ones(3), 1.0, gram=True)

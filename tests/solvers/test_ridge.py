@@ -44,7 +44,9 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="below the ridge"):
         solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, sketch_ridge=0.5)
     with pytest.raises(ValueError, match="with radius= there is no start="):
-        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, radius=1.0, sketch_ridge=2.0)
+        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, method="sketch", radius=1.0, sketch_ridge=2.0)
+    with pytest.raises(ValueError, match="sketch_ridge is for method='sketch'; got method='auto'"):
+        solve_ridge(np.ones((3, 2)), np.ones(3), 1.0, sketch_ridge=2.0)
 
 
 def test_the_condition_number_does_not_matter():

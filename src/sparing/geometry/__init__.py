@@ -1,6 +1,7 @@
 """The geometry of the data: what it says about where to look, and how much there is to see."""
 
-from sparing.geometry.effective_dimension import best_ridge, effective_dimension, effective_dimension_at_most
+from sparing.geometry.effective_dimension import effective_dimension, effective_dimension_at_most
+from sparing.geometry.larger_ridge import best_ridge
 from sparing.geometry.leverage import ridge_leverage_scores, spectral_bounds
 from sparing.geometry.moments import half_norm, improvement_ratio, second_moments
 

@@ -5,19 +5,18 @@ much work, as if it had :math:`d_\lambda` attributes (Agarwal & Gonen). Where pr
 proofs, this module follows the proofs.
 """
 
-from math import log, log2, sqrt
+from math import log
 
 import numpy as np
 from scipy.linalg import eigvalsh
 
 from sparing import checks
-from sparing.geometry.leverage import approximate_scores, draw, draw_by_leverage, rows_of
+from sparing.geometry.leverage import approximate_scores, draw, rows_of
 from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 
 ACCURACY = 1 / 3  # epsilon of the undersampled sketch; gives the constant 3 of Theorem 10
 ROUGH_ROWS = 256  # sample size of the rough estimate
-SLACK = 4.0  # the test is accurate up to a constant: try all ridges within this factor of the first cost found
 
 
 def effective_dimension(A, ridge, *, gram: bool = False):
@@ -66,34 +65,7 @@ def effective_dimension_at_most(A, ridge, m, random_state=None, *, gram: bool = 
     """
     ridge, m = checks.positive("ridge", ridge), checks.positive("m", m)
     rng = np.random.default_rng(checks.seed(random_state))
-    return _at_most(rows_of(A, gram), ridge, m, rng)
-
-
-def best_ridge(A, ridge, random_state=None, *, gram: bool = False) -> float:
-    r"""The larger ridge :math:`\lambda'` that minimises the cost of solving (Agarwal & Gonen, Theorem 8).
-
-    Minimises :math:`\psi(\lambda') = (\lambda'/\lambda) \max(1, d_{\lambda'})^2` over doublings of
-    :math:`\lambda`, up to a constant: a sketch at :math:`\lambda'` costs :math:`d_{\lambda'}^2 d`, and
-    :math:`\lambda'/\lambda` proximal steps make up for the difference. For the cost guesses 1, 4, 16, ... it tests
-    which :math:`\lambda'` attains them with :func:`effective_dimension_at_most`, so that no test costs more than the
-    solution itself, and returns the best candidate by sketched estimates of their dimensions.
-
-    A larger ridge pays only where :math:`d_{\lambda'}` falls faster than
-    :math:`\lambda'^{-1/2}`: not with eigenvalues that fall exponentially, or as :math:`i^{-p}` with p > 2.
-
-    Examples
-    --------
-    >>> best_ridge(np.diag(0.5 ** np.arange(30.0)), 1e-3, random_state=0)
-    0.001
-    """
-    ridge = checks.positive("ridge", ridge)
-    rng = np.random.default_rng(checks.seed(random_state))
-    rows = rows_of(A, gram)
-    guess = 1.0
-    while not _attaining(rows, ridge, guess, rng):
-        guess *= 4.0
-    found = _attaining(rows, ridge, SLACK * guess, rng) or [ridge]
-    return min(found, key=lambda larger: larger / ridge * max(1.0, _estimate(rows, larger, rng)) ** 2)
+    return at_most(rows_of(A, gram), ridge, m, rng)
 
 
 def rough_dimension(rows: Rows, ridge: float, rng) -> float:
@@ -124,13 +96,7 @@ def rough_dimension(rows: Rows, ridge: float, rng) -> float:
     return float(min(np.exp(min(logarithm, 700.0)), *rows.shape))
 
 
-def _attaining(rows: Rows | Gram, ridge: float, cost: float, rng) -> list[float]:
-    r"""The doublings :math:`2^j \lambda` that attain about this cost; :math:`2^j` cannot exceed it."""
-    larger = [ridge * 2.0**j for j in range(int(log2(cost)) + 1)]
-    return [value for value in larger if _at_most(rows, value, sqrt(cost * ridge / value), rng)]
-
-
-def _at_most(rows: Rows | Gram, ridge: float, m: float, rng) -> bool:
+def at_most(rows: Rows | Gram, ridge: float, m: float, rng) -> bool:
     """The test of Theorem 9."""
     bounds = np.minimum(1.0, rows.squared_norms() / ridge)
     while (total := bounds.sum()) > 6 * m:
@@ -142,9 +108,3 @@ def _at_most(rows: Rows | Gram, ridge: float, m: float, rng) -> bool:
         if bounds.sum() > total / 2:
             return False
     return True
-
-
-def _estimate(rows: Rows | Gram, ridge: float, rng) -> float:
-    """A sketched estimate of the effective dimension."""
-    sample = draw_by_leverage(rows, ridge, rng)
-    return float(approximate_scores(rows, sample, ridge, rng).sum())

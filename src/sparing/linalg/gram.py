@@ -1,5 +1,7 @@
 """Kernel matrices accessed by columns, stored or computed on demand."""
 
+from copy import copy
+
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
@@ -14,6 +16,8 @@ class Gram:
 
     With a scale s it represents :math:`s_i K_{ij} s_j`, the kernel matrix of weighted examples.
     """
+
+    stored = True
 
     def __init__(self, K: np.ndarray, *, scale: np.ndarray | None = None):
         self.K, self.scale = K, scale
@@ -33,6 +37,12 @@ class Gram:
         diagonal = self._diagonal()
         return diagonal if self.scale is None else diagonal * self.scale**2
 
+    def weighted(self, scale: np.ndarray) -> "Gram":
+        """The kernel matrix of the same examples with other weights, which takes no copy."""
+        other = copy(self)
+        other.scale = scale
+        return other
+
     def products(self) -> np.ndarray:
         """K itself."""
         return self.K if self.scale is None else self.columns(np.arange(self.shape[0]))
@@ -51,6 +61,13 @@ class Gram:
 
     def _diagonal(self) -> np.ndarray:
         return np.diagonal(self.K).copy()
+
+
+def is_symmetric(K: np.ndarray) -> bool:
+    """Whether K and its transpose have the same product with a vector: all entries would take as long as a factor."""
+    probe = 1.0 + 0.5 * np.cos(np.arange(len(K)))[:, None].astype(K.dtype)
+    one_way, other_way = times(K, probe), times(K.T, probe)
+    return not np.abs(one_way - other_way).max() > 1e-6 * np.abs(one_way).max()
 
 
 def leverage_through_columns(columns, indices, factors, squared_norms, ridge: float) -> np.ndarray:

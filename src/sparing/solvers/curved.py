@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.geometry.leverage import Sample, draw_by_leverage
+from sparing.geometry.leverage import PRECONDITIONER, Sample, draw_by_leverage
 from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.rows import Rows
 from sparing.solvers.certificates import energy_root
 from sparing.solvers.conjugate import Operator
-from sparing.solvers.least_squares import OVERSAMPLING, SMALL
+from sparing.solvers.least_squares import SMALL
 from sparing.solvers.smooth_losses import SmoothLoss
 
 PLAIN_STEPS = 100  # steps of conjugate gradients before a preconditioner is built
@@ -95,7 +95,7 @@ class HessianInverse:
 
     def _draw(self, weighted: Rows, most: int | None) -> Sample:
         """Sample rows by leverage; the sample is kept unless it should have more than ``most`` rows."""
-        sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=OVERSAMPLING, most=most)
+        sample = draw_by_leverage(weighted, self.ridge, self.rng, oversampling=PRECONDITIONER, most=most)
         if most is None or sample.wanted <= most:
             self.sample, self.effective_dimension = sample, float(sample.scores.sum())
         return sample

@@ -14,22 +14,19 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sparing import checks
-from sparing.geometry.leverage import draw_by_leverage
-from sparing.linalg.gram import Gram, whitened
+from sparing.geometry.leverage import LANDMARKS, draw_by_leverage, gram_of, most_landmarks
+from sparing.linalg.gram import Gram, is_symmetric, whitened
 from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
-from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
 from sparing.linalg.threads import one_blas_thread
 from sparing.solvers.certificates import TERMS, certify_kernel
 from sparing.solvers.conjugate import Descent, columnwise, conjugate_gradients
 from sparing.solvers.least_squares import MARGIN, REFINEMENTS, LeastSquares, Preconditioner
-from sparing.solvers.ridge import METHODS
+from sparing.solvers.ridge import METHODS, checked_sketch_ridge
 from sparing.types import Solution
 
-OVERSAMPLING = 0.25  # number of landmarks over d log d
 SMALL = 2500  # examples up to which a Cholesky factor costs no more than a sketch
 ONE_THREAD = range(300, 1200)  # numbers of examples for which one BLAS thread factors as fast as several
-FEWEST, SHARE = 1000, 15  # a preconditioner has at most max(FEWEST, n / SHARE) landmarks
 DEVIATION, MOST_PROBES = 0.03, 16  # target accuracy of the effective dimension, and maximum number of probes
 
 Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
@@ -37,6 +34,8 @@ Kernel = Callable[[np.ndarray | slice, np.ndarray | slice], np.ndarray]
 
 class KernelGram(Gram):
     """A kernel matrix that is never stored: ``kernel(rows, columns)`` computes blocks on demand."""
+
+    stored = False
 
     def __init__(self, kernel: Kernel, n: int, *, scale: np.ndarray | None = None):
         self.kernel, self.scale, self.shape = kernel, scale, (n, n)
@@ -77,6 +76,7 @@ def solve_kernel_ridge(
     ridge,
     *,
     method: str = "auto",
+    sketch_ridge: float | None = None,
     tol: float = 1e-10,
     max_iter: int = 1000,
     random_state=None,
@@ -93,6 +93,9 @@ def solve_kernel_ridge(
     method : {"auto", "sketch", "cholesky", "cg"}
         "sketch" is conjugate gradients preconditioned by landmarks, "cg" is conjugate gradients alone. "auto" uses a
         Cholesky factor up to 2,500 examples and the sketch beyond.
+    sketch_ridge : float, optional
+        A larger ridge for the landmarks of "sketch", which are then fewer; the number of steps grows by up to
+        :math:`\sqrt{\lambda'/\lambda}` (Corollary 4 has :math:`\lambda'/\lambda`).
     tol : float
         Relative tolerance on the excess of :math:`\tfrac12 \alpha^T (K + \lambda I) \alpha - y^T \alpha` over its
         minimum. A solution with ``converged`` is within it, rounding errors included.
@@ -107,19 +110,25 @@ def solve_kernel_ridge(
     >>> solution.coef, solution.converged
     (array([1., 1.]), True)
     """
-    gram, ridge = gram if isinstance(gram, Gram) else Gram(gram), checks.positive("ridge", ridge)
+    gram, ridge = gram_of(gram), checks.positive("ridge", ridge)
     tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
     n = gram.shape[0]
-    if checks.one_of("method", method, METHODS) == "auto":
+    sketch_ridge = checked_sketch_ridge(sketch_ridge, ridge, checks.one_of("method", method, METHODS))
+    if method == "auto":
         method = "cholesky" if n <= SMALL else "sketch"
     targets = checks.targets(y, n)
     if method == "cholesky":
         solution = _descend(gram, targets, ridge, _whole(gram, targets, ridge), np.empty((n, 0)), tol, max_iter)
     else:
         rng = np.random.default_rng(checks.seed(random_state))
-        made = _preconditioner(gram, ridge, method, rng)
+        made = precondition_kernel(gram, ridge, method, rng, sketch_ridge=sketch_ridge)
         solution = _descend(gram, targets, ridge, made, _probes(gram, ridge, made, rng), tol, max_iter)
     return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+
+
+def allowed_kernel(targets: np.ndarray, tol: float, W: np.ndarray) -> np.ndarray:
+    """tol times twice the modulus of the dual objective, by target."""
+    return np.maximum(tol * np.abs(columnwise(W, targets)), np.finfo(float).tiny)
 
 
 def _descend(
@@ -129,7 +138,7 @@ def _descend(
     wanted, dimension = slice(targets.shape[1]), made.effective_dimension
 
     def allowed(W: np.ndarray) -> np.ndarray:
-        return np.maximum(tol * np.abs(columnwise(W[:, wanted], targets)), np.finfo(float).tiny)
+        return allowed_kernel(targets, tol, W[:, wanted])
 
     if made.first is not None:
         W, steps, energy, scale = made.first, 1, made.rounding, allowed(made.first)
@@ -204,16 +213,15 @@ def solve_on_landmarks(gram: Gram, y, ridge, *, tol: float, max_iter: int, rando
     return replace(solution, coef=coef, sketch_size=len(made.indices)), made.indices
 
 
-def _preconditioner(gram: Gram, ridge: float, method: str, rng) -> Preconditioner:
-    """A preconditioner for the system."""
+def precondition_kernel(gram: Gram, ridge: float, method: str, rng, *, sketch_ridge: float = 0.0) -> Preconditioner:
+    """A preconditioner for the system, with landmarks for the larger of both ridges."""
     some = np.unique(np.random.default_rng(0).integers(gram.shape[0], size=64))
     among = gram.columns(some)[some]
-    _refuse_asymmetric(among, among.T)
+    _refuse_asymmetric(among)
     if method == "cg":
         return Preconditioner(lambda V: V / ridge)
-    # Factors cost n m^2 and a step n^2, so with many landmarks more steps are cheaper.
-    most = max(FEWEST, gram.shape[0] // SHARE)
-    made = draw_landmarks(gram, ridge, rng, oversampling=OVERSAMPLING, most=most)
+    most = most_landmarks(gram.shape[0])
+    made = draw_landmarks(gram, max(ridge, sketch_ridge), rng, oversampling=LANDMARKS, most=most)
     inverse = RidgeInverse(Rows(made.factors), ridge)
     return Preconditioner(inverse, len(made.indices), inverse.within.effective_dimension)
 
@@ -235,10 +243,7 @@ def _probes(gram: Gram, ridge: float, made: Preconditioner, rng) -> np.ndarray:
 def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
     """The Cholesky solution; for a singular K the ridge is raised to the level of rounding errors."""
     products = gram.products()
-    probe = (
-        1.0 + 0.5 * np.cos(np.arange(len(products)))[:, None]
-    )  # comparing all entries would take as long as the factor
-    _refuse_asymmetric(times(products, probe), times(products.T, probe))
+    _refuse_asymmetric(products)
     with one_blas_thread(len(products) in ONE_THREAD):
         inverse = ShiftedInverse(products, ridge)
         first, dimension = inverse(targets), inverse.effective_dimension
@@ -247,6 +252,6 @@ def _whole(gram: Gram, targets: np.ndarray, ridge: float) -> Preconditioner:
     return Preconditioner(inverse, effective_dimension=dimension, slack=slack, first=first, rounding=rounding)
 
 
-def _refuse_asymmetric(one_way: np.ndarray, other_way: np.ndarray) -> None:
-    if np.abs(one_way - other_way).max() > 1e-6 * np.abs(one_way).max():
+def _refuse_asymmetric(K: np.ndarray) -> None:
+    if not is_symmetric(K):
         raise ValueError("the kernel matrix is not symmetric; pass a kernel with k(x, z) = k(z, x).")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from sparing.geometry.effective_dimension import rough_dimension
-from sparing.geometry.leverage import FIRST_SIZE, draw, draw_by_leverage, sketch_size
+from sparing.geometry.leverage import FIRST_SIZE, PRECONDITIONER, draw, draw_by_leverage, sketch_size
 from sparing.linalg.inverses import OrthogonalInverse, RidgeInverse
 from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
@@ -24,7 +24,6 @@ from sparing.solvers.choice import sketch_pays
 from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_gradients
 from sparing.types import Solution
 
-OVERSAMPLING = 0.5  # sketch size over d log d; more rows cost more than the steps they save
 UNEVEN = 1.3  # ratio of mean square to squared mean of the scores above which few rows have high leverage
 SMALL = 1000  # rows or columns, up to which a path of ridges shares a Cholesky factor
 COLUMNS = 64  # columns transformed at a time
@@ -80,7 +79,7 @@ class LeastSquares:
         (n, d), n_targets = self.rows.shape, self.targets.shape[1]
         if not sketch_pays(n, d, 1, n_targets):
             return 0
-        size = sketch_size(rough_dimension(self.rows, self.ridge, rng), OVERSAMPLING)
+        size = sketch_size(rough_dimension(self.rows, self.ridge, rng), PRECONDITIONER)
         return min(n, max(FIRST_SIZE, int(2 * size))) if sketch_pays(n, d, size, n_targets) else 0
 
     def direct(self, inverse: RidgeInverse | None = None) -> Solution:
@@ -140,7 +139,7 @@ class LeastSquares:
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
         """A sketch by leverage, or one of the same size of another kind; plain if it needs more than ``most`` rows."""
-        sample = draw_by_leverage(self.rows, ridge, rng, oversampling=OVERSAMPLING, most=most)
+        sample = draw_by_leverage(self.rows, ridge, rng, oversampling=PRECONDITIONER, most=most)
         if most is not None and sample.wanted > most:
             return self.plain()
         scores, size = sample.scores, len(sample.indices)

@@ -20,7 +20,7 @@ from sparing.solvers.conjugate import conjugate_gradients
 from sparing.solvers.curved import HessianInverse
 from sparing.solvers.least_squares import REFINEMENTS
 from sparing.solvers.ridge import METHODS
-from sparing.solvers.smooth_losses import SmoothLoss
+from sparing.solvers.smooth_losses import SmoothLoss, match_shape
 from sparing.types import Solution
 
 QUICK_STEPS = 20  # steps of L-BFGS before the first Newton step
@@ -90,10 +90,11 @@ def solve_smooth(
     """
     rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
     checks.one_of("method", method, METHODS)
+    match_shape(loss, rows.shape[0], checks.whole("n_outputs", n_outputs))
     newton = Newton(rows, loss, ridge, fit_intercept, method, np.random.default_rng(checks.seed(random_state)))
     tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
     if radius is None:
-        return newton.run(np.zeros((rows.shape[1] + 1, n_outputs)) if start is None else start, tol, max_iter)
+        return newton.run(checks.start(start, (rows.shape[1] + 1, n_outputs)), tol, max_iter)
     options: dict[str, Any] = {"n_outputs": n_outputs, "fit_intercept": fit_intercept, "method": method}
     options |= {"tol": tol, "max_iter": max_iter, "random_state": random_state}
     return within_ball(
@@ -173,7 +174,7 @@ class Newton:
         drift = taken * norm**2 * np.linalg.norm(step) + norm * slopes + self.total_ridge * np.linalg.norm(W)
         total = inside + np.sqrt(left) + unit * (norm * np.linalg.norm(W) + drift / root)
         if unit * norm**2 <= 0.01 * self.total_ridge and 0.5 * total**2 <= QUIET * self.tol * value:
-            return float(0.5 * (inside + np.sqrt(left)) ** 2 / value)
+            return float(0.5 * (inside + np.sqrt(left)) ** 2 / max(value, np.finfo(float).tiny))
         return self._certified_carefully(W, Z, value, gradient, step, curved, inside)
 
     def _is_near(self, Z, energy: float) -> bool:
@@ -204,7 +205,7 @@ class Newton:
 
         Returns the weights, their scores, the gradient there and the number of steps.
         """
-        unit = self.loss.value(np.zeros((self.rows.shape[0], W.shape[1])))
+        unit = self.loss.value(np.zeros((self.rows.shape[0], W.shape[1]))) or 1.0
         scores: dict[bytes, np.ndarray] = {}  # of the last point evaluated, nearly always the final one
 
         def objective(w):

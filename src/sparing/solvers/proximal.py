@@ -6,21 +6,32 @@ from functools import partial
 import numpy as np
 
 from sparing import checks
-from sparing.geometry.effective_dimension import best_ridge
+from sparing.geometry.larger_ridge import best_ridge
+from sparing.geometry.leverage import rows_of
+from sparing.linalg.gram import Gram
 from sparing.linalg.inverses import RidgeInverse
 from sparing.linalg.rows import Rows
-from sparing.solvers.certificates import certify
-from sparing.solvers.conjugate import conjugate_gradients
-from sparing.solvers.least_squares import LeastSquares
+from sparing.solvers.certificates import certify, certify_kernel
+from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_gradients
+from sparing.solvers.kernel import allowed_kernel, precondition_kernel
+from sparing.solvers.least_squares import LeastSquares, Preconditioner
 from sparing.solvers.newton import Newton
-from sparing.solvers.smooth_losses import SmoothLoss
+from sparing.solvers.smooth_losses import SmoothLoss, match_shape
 from sparing.types import Solution
 
 INNER = 0.01  # relative energy at which a proximal step stops
 
 
 def proximal_point(
-    A, y, ridge, *, larger: float | None = None, tol: float = 1e-8, max_iter: int = 10_000, random_state=None
+    A,
+    y,
+    ridge,
+    *,
+    larger: float | None = None,
+    gram: bool = False,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+    random_state=None,
 ) -> Solution:
     r"""Ridge regression by proximal steps at a larger ridge :math:`\lambda'` (Agarwal & Gonen, section 6).
 
@@ -38,7 +49,11 @@ def proximal_point(
     A, y, ridge, tol, random_state
         As for :func:`~sparing.solvers.solve_ridge`.
     larger : float, optional
-        :math:`\lambda'`; by default :func:`~sparing.geometry.best_ridge`.
+        :math:`\lambda' \ge \lambda`; by default :func:`~sparing.geometry.best_ridge`.
+    gram : bool
+        Whether A is a kernel matrix K: the same steps in the dual, :math:`(K + \lambda' I) \alpha_t = y + (\lambda' -
+        \lambda) \alpha_{t-1}`, preconditioned by landmarks (Corollary 4). ``coef`` is then :math:`\alpha`, and ``tol``
+        as for :func:`~sparing.solvers.solve_kernel_ridge`.
     max_iter : int
         Maximum number of conjugate gradient steps over all proximal steps.
 
@@ -47,34 +62,57 @@ def proximal_point(
     >>> solution = proximal_point([[1.0], [1.0]], [1.0, 1.0], ridge=2.0, larger=8.0)
     >>> solution.converged, solution.coef.round(4)
     (True, array([0.5]))
+    >>> proximal_point([[1.0, 1.0], [1.0, 1.0]], [1.0, 1.0], ridge=2.0, larger=8.0, gram=True).coef.round(4)
+    array([0.25, 0.25])
     """
-    rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
+    rows, ridge = rows_of(A, gram), checks.positive("ridge", ridge)
+    tol, max_iter = checks.positive("tol", tol), checks.whole("max_iter", max_iter)
     larger = _larger_ridge(rows, ridge, larger, random_state)
-    targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
-    problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
-    made = problem.sketched("auto", larger, np.random.default_rng(checks.seed(random_state)))
-    W, residual, steps, excess = np.zeros_like(problem.right), problem.right, 0, np.inf
-    while steps < max_iter:
-        energy = np.einsum("ij,ij->j", residual, made.inverse(residual))
-        # The sketch is for the larger ridge: the energy at the smaller one is at most this factor larger.
-        excess = float(np.max(problem.tol * energy * (larger / ridge) / problem.allowed(W)))
-        if excess <= problem.tol:
-            break
+    targets, rng = checks.targets(y, rows.shape[0]), np.random.default_rng(checks.seed(random_state))
+    if isinstance(rows, Gram):
+        made = precondition_kernel(rows, larger, "sketch", rng)._replace(slack=larger / ridge)
+        bound: Operator = partial(allowed_kernel, targets, tol)
+        certificate = partial(certify_kernel, rows, targets, ridge)
+        found = _proximal_steps(lambda V: rows @ V, targets, made, larger, ridge, bound, max_iter)
+    else:
+        targets = targets.astype(rows.dtype, copy=False)
+        problem = LeastSquares(rows, targets, ridge, tol, max_iter)
+        made, tol = problem.sketched("auto", larger, rng), problem.tol
+        bound, certificate = problem.allowed, partial(certify, rows, targets, ridge)
+        found = _proximal_steps(rows.normal, problem.right, made, larger, ridge, bound, max_iter)
+    excess = float(np.max(tol * made.slack * found.energy / bound(found.point)))
+    if excess <= tol:
+        inverse = made.inverse if isinstance(made.inverse, RidgeInverse) else None
+        excess = certificate(found.point, inverse, made.slack).excess
+    coef = found.point[:, 0] if np.ndim(y) == 1 else found.point
+    return Solution(coef, found.iterations, excess, excess <= tol, made.size, made.effective_dimension)
+
+
+def _proximal_steps(
+    apply: Operator,
+    right: np.ndarray,
+    made: Preconditioner,
+    larger: float,
+    ridge: float,
+    allowed: Operator,
+    max_iter: int,
+) -> Descent:
+    """Solve (M + ridge) X = B by solutions with M + larger, until the energy at the ridge is within ``allowed``."""
+    W, image, residual, steps = np.zeros_like(right), np.zeros_like(right), right, 0
+    while True:
+        energy = columnwise(residual, made.inverse(residual))
+        if steps >= max_iter or np.all(made.slack * energy <= allowed(W)):
+            return Descent(W, image, steps, energy)
         descent = conjugate_gradients(
-            lambda V: rows.normal(V) + larger * V,
+            lambda V: apply(V) + larger * V,
             residual,  # at w_{t-1} the proximal and the original problem have the same residual
             made.inverse,
             enough=partial(_fallen, energy),
             max_iter=max_iter - steps,
         )
-        W = W + descent.point
-        residual = residual - descent.image + (larger - ridge) * descent.point
+        W, image = W + descent.point, image + descent.image - (larger - ridge) * descent.point
+        residual = right - image
         steps += descent.iterations
-    if excess <= problem.tol:
-        inverse = made.inverse if isinstance(made.inverse, RidgeInverse) else None
-        excess = certify(rows, targets, ridge, W, inverse, made.slack).excess
-    coef = W[:, 0] if np.ndim(y) == 1 else W
-    return Solution(coef, steps, excess, excess <= problem.tol, made.size, made.effective_dimension)
 
 
 def proximal_smooth(
@@ -113,6 +151,7 @@ def proximal_smooth(
     (True, array([0.88, 0.  ]))
     """
     rows, ridge, tol = Rows.of(A), checks.positive("ridge", ridge), checks.positive("tol", tol)
+    match_shape(loss, rows.shape[0], checks.whole("n_outputs", n_outputs))
     scale = np.sqrt(loss.curvature(np.zeros((rows.shape[0], n_outputs))))
     curved = Rows(rows.X, scale=scale if rows.scale is None else scale * rows.scale, shift=rows.shift)
     larger = _larger_ridge(curved, ridge, larger, random_state)
@@ -130,7 +169,7 @@ def proximal_smooth(
     return replace(solution, iterations=steps, residual=excess, converged=excess <= tol)
 
 
-def _larger_ridge(rows: Rows, ridge: float, larger: float | None, random_state) -> float:
+def _larger_ridge(rows: Rows | Gram, ridge: float, larger: float | None, random_state) -> float:
     larger = best_ridge(rows, ridge, random_state) if larger is None else checks.positive("larger", larger)
     if larger < ridge:
         raise ValueError(f"larger is {larger}, below the ridge {ridge}; pass a larger one, or None.")

@@ -48,8 +48,8 @@ def solve_ridge(
         column but save steps if few rows have high leverage. "auto" is "srht" for dense rows of that kind, else
         "leverage".
     sketch_ridge : float, optional
-        A larger ridge for the sketch, which then needs fewer rows; the number of steps grows by up to
-        :math:`\sqrt{\lambda'/\lambda}`.
+        A larger ridge for the sketch of method="sketch", which then needs fewer rows; the number of steps grows by up
+        to :math:`\sqrt{\lambda'/\lambda}`.
     radius : float, optional
         The constraint :math:`\|w\| \le B`, for each target separately.
     start : array of the shape of coef, optional
@@ -73,9 +73,7 @@ def solve_ridge(
     rows, ridge = Rows.of(A), checks.positive("ridge", ridge)
     checks.one_of("method", method, METHODS)
     checks.one_of("sketch", sketch, SKETCHES)
-    sketch_ridge = ridge if sketch_ridge is None else checks.positive("sketch_ridge", sketch_ridge)
-    if sketch_ridge < ridge:
-        raise ValueError(f"sketch_ridge is {sketch_ridge}, below the ridge {ridge}; pass a larger one, or None.")
+    sketch_ridge = checked_sketch_ridge(sketch_ridge, ridge, method)
     targets = checks.targets(y, rows.shape[0]).astype(rows.dtype, copy=False)
     if radius is not None:
         if start is not None or sketch_ridge != ridge:
@@ -84,7 +82,8 @@ def solve_ridge(
         return _in_ball(rows, targets, ridge, checks.positive("radius", radius), np.ndim(y), options)
     problem = LeastSquares(rows, targets, ridge, checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    first = None if start is None else np.asarray(start, dtype=rows.dtype).reshape(rows.shape[1], -1)
+    shape = (rows.shape[1], *np.shape(y)[1:])
+    first = None if start is None else checks.start(start, shape).astype(rows.dtype).reshape(rows.shape[1], -1)
     if method == "auto":
         solution = problem.fastest(sketch, rng, first)
     elif method == "sketch":
@@ -92,6 +91,18 @@ def solve_ridge(
     else:
         solution = problem.descend(problem.whole() if method == "cholesky" else problem.plain(), first)
     return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+
+
+def checked_sketch_ridge(sketch_ridge: float | None, ridge: float, method: str) -> float:
+    """The larger ridge, or the ridge itself; only a sketch can be made for another one."""
+    if sketch_ridge is None:
+        return ridge
+    sketch_ridge = checks.positive("sketch_ridge", sketch_ridge)
+    if sketch_ridge < ridge:
+        raise ValueError(f"sketch_ridge is {sketch_ridge}, below the ridge {ridge}; pass a larger one, or None.")
+    if method != "sketch":
+        raise ValueError(f"sketch_ridge is for method='sketch'; got method={method!r}. Leave one of them out.")
+    return sketch_ridge
 
 
 def _in_ball(rows: Rows, targets: np.ndarray, ridge: float, radius: float, n_dimensions: int, options) -> Solution:

@@ -3,9 +3,12 @@
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, xlogy
 
+from sparing import checks
 from sparing.solvers.conjugate import Operator
+
+MOST_SCORE = 300.0  # whose exponential has a finite square
 
 
 class SmoothLoss(Protocol):
@@ -26,6 +29,23 @@ class SmoothLoss(Protocol):
         ...
 
 
+def match_shape(loss: SmoothLoss, n_examples: int, n_outputs: int) -> None:
+    """Refuse a loss of other examples or outputs, if it has our losses' ``weights`` and ``n_outputs``."""
+    weights, outputs = getattr(loss, "weights", None), getattr(loss, "n_outputs", n_outputs)
+    if weights is not None and len(weights) != n_examples:
+        raise ValueError(f"the loss has {len(weights)} examples and the matrix {n_examples}; pass one target per row.")
+    if outputs != n_outputs:
+        raise ValueError(f"the loss is of {outputs} scores per example; got n_outputs={n_outputs}.")
+
+
+def _weights(values: np.ndarray, n: int) -> np.ndarray:
+    """A column of weights, one per target."""
+    weights = checks.non_negative("weights", values)
+    if len(weights) != n:
+        raise ValueError(f"{len(weights)} weights for {n} targets; pass one weight per target.")
+    return weights[:, None]
+
+
 class LogisticLoss:
     r""":math:`\sum_i s_i \log(1 + e^{-y_i z_i})` for :math:`y_i = \pm 1` and weights s.
 
@@ -33,8 +53,14 @@ class LogisticLoss:
     1.386
     """
 
+    n_outputs = 1
+
     def __init__(self, y: np.ndarray, weights: np.ndarray):
-        self.y, self.weights = y[:, None], weights[:, None]
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
+            other = f"shape {y.shape}" if y.ndim != 1 else f"{np.setdiff1d(y, (-1.0, 1.0))[0]}"
+            raise ValueError(f"y must be a vector of labels -1 and +1; got {other}.")
+        self.y, self.weights = y[:, None], _weights(weights, len(y))
 
     def value(self, Z):
         margins = self.y * Z  # np.logaddexp takes twice as long
@@ -52,11 +78,46 @@ class LogisticLoss:
         return (self.weights * chance * (1 - chance))[:, 0]
 
 
+class PoissonLoss:
+    r""":math:`\sum_i s_i (e^{z_i} - y_i z_i + y_i \log y_i - y_i)`, half the Poisson deviance of counts y.
+
+    With the ridge :math:`n \alpha` the problem of scikit-learn's ``PoissonRegressor(alpha)``. On a bounded set of
+    scores it is exp-concave.
+
+    >>> PoissonLoss(np.array([1.0, 0.0]), np.ones(2)).value(np.zeros((2, 1)))
+    1.0
+    """
+
+    n_outputs = 1
+
+    def __init__(self, y: np.ndarray, weights: np.ndarray):
+        self.y, self.weights = checks.non_negative("y", y)[:, None], _weights(weights, len(y))
+        self.least = float(np.sum(self.weights * (xlogy(self.y, self.y) - self.y)))
+
+    def value(self, Z):
+        return float(np.sum(self.weights * (self._means(Z) - self.y * Z))) + self.least
+
+    def slopes(self, Z):
+        return self.weights * (self._means(Z) - self.y)
+
+    def curve(self, Z):
+        curvature = self.curvature(Z)[:, None]
+        return lambda U: curvature * U
+
+    def curvature(self, Z):
+        return (self.weights * self._means(Z))[:, 0]
+
+    def _means(self, Z):
+        return np.exp(np.minimum(Z, MOST_SCORE))
+
+
 class MultinomialLoss:
     r""":math:`-\sum_i s_i \log p_{i, y_i}` with :math:`p_i` the softmax of the scores of example i."""
 
     def __init__(self, classes: np.ndarray, n_classes: int, weights: np.ndarray):
-        self.classes, self.weights = classes, weights
+        if not np.isin(classes, np.arange(n_classes)).all():
+            raise ValueError(f"classes must be whole numbers from 0 to {n_classes - 1}; got {np.unique(classes)}.")
+        self.classes, self.weights, self.n_outputs = classes, _weights(weights, len(classes))[:, 0], n_classes
         self.indicators = np.eye(n_classes)[classes]
 
     def value(self, Z):

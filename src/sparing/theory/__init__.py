@@ -26,13 +26,24 @@ Where printed formulas contradict their proofs, the proofs are followed: the ste
 
 from sparing.theory.bounds import gradient_second_moment, risk_bound, sample_complexity, step_size
 from sparing.theory.pilots import confidence_width, pilot_size, smallest_paying_pilot
-from sparing.theory.samples import decay_dimension, excess_risk_bound, lower_risk_bound, rows_needed
+from sparing.theory.samples import (
+    Boosting,
+    confident_rows_needed,
+    decay_dimension,
+    decay_lower_bound,
+    excess_risk_bound,
+    lower_risk_bound,
+    rows_needed,
+)
 from sparing.theory.spread import ALGORITHMS
 
 __all__ = [
     "ALGORITHMS",
+    "Boosting",
     "confidence_width",
+    "confident_rows_needed",
     "decay_dimension",
+    "decay_lower_bound",
     "excess_risk_bound",
     "gradient_second_moment",
     "lower_risk_bound",
