@@ -1,6 +1,5 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
-import sys
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -108,10 +107,8 @@ def scale(values, n_attributes: int) -> np.ndarray:
 def matrix(X, n_attributes: int | None = None):
     """Rows to learn from: a numeric array, or a CSR matrix with sorted and distinct indices.
 
-    Nothing is copied that kernels can read as it is. A memory map is not read through to look for NaN: it may be
-    larger than anyone wants to read.
+    Nothing is copied that kernels can read as it is, and no value is looked at: whoever reads one checks it.
     """
-    mapped = isinstance(X, np.memmap)
     if sparse.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
@@ -119,7 +116,7 @@ def matrix(X, n_attributes: int | None = None):
             X.sum_duplicates()
         numbers = X.data
     else:
-        X = numbers = X if mapped else np.asarray(X)
+        X = numbers = X if isinstance(X, np.memmap) else np.asarray(X)
     if X.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise ValueError(f"X must be a matrix of numbers, one row per example; got {numbers.dtype} of shape {X.shape}.")
     if not numbers.dtype.isnative or (numbers.dtype.kind == "f" and numbers.dtype.itemsize not in (4, 8)):
@@ -128,17 +125,19 @@ def matrix(X, n_attributes: int | None = None):
         raise ValueError("X has no rows; there is nothing to learn from.")
     if n_attributes is not None and X.shape[1] != n_attributes:
         raise ValueError(f"X has {X.shape[1]} columns; this learner was made for {n_attributes} attributes.")
-    if not mapped and ("sklearn" in sys.modules or not _sum_is_finite(numbers)):
-        from sklearn.utils import assert_all_finite
-
-        assert_all_finite(numbers, input_name="X")
     return X
 
 
-def _sum_is_finite(numbers: np.ndarray) -> bool:
-    """Proof enough that all are, and had before scikit-learn, whose check can be switched off, is imported."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(numbers.sum()))
+class InfiniteValue(ValueError):
+    """A value that was bought is infinite: the run is refused, and leaves no trace."""
+
+
+def infinite(row: int, column: int) -> InfiniteValue:
+    """The error that says where."""
+    return InfiniteValue(
+        f"X contains infinity, in row {row}, column {column}; nothing was learnt or charged. Replace it, or pass NaN "
+        "for an unavailable value."
+    )
 
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:

@@ -173,10 +173,15 @@ def tell_series(model, seen, options, series, draws, terms, values, y, point, ph
 
 @entry
 def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, first, last):
-    """Rounds over rows first..last of a matrix; returns the row before which it stopped because w = 0."""
+    """Rounds over rows first..last of a matrix; returns the row before which it stopped.
+
+    That is because w = 0, or because the value of an attribute, which is returned too, is infinite; otherwise it is -1.
+    """
     for row in range(first, last):
         if not ask_series(model, table, options, series, draws, terms):
-            return row
-        gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+            return row, -1
+        infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        if infinite >= 0:
+            return row, infinite
         tell_series(model, seen, options, series, draws, terms, values, y[row], point, phi)
-    return last
+    return last, -1

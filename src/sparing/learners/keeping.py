@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, ClassVar, Self
@@ -108,6 +109,13 @@ class KeepingLearner(Saved, Loop):
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
         self.buyer.buy(X, y, self.n_rounds, first, last, self.bought.extend)
         self._move_on()
+
+    def _mark(self, n_rows: int) -> tuple:
+        return self.bought.n_examples, copy(self.buyer.ledger), self.buyer.plan, self._next_plan, self._fitted
+
+    def _return_to(self, before: tuple) -> None:
+        n_examples, self.buyer.ledger, self.buyer.plan, self._next_plan, self._fitted = before
+        self.bought = self.bought.take(np.arange(n_examples))
 
     # Where to look ---------------------------------------------------------------------------------------------------
 

@@ -79,6 +79,18 @@ class Memory(Saved):
         """The factor by which each attribute is multiplied before the model sees it."""
         return self._of_attributes(kernel.UNIT, before=1.0)
 
+    def _mark(self, n_rows: int) -> dict[str, Any]:
+        """All attributes, with what rounds write to copied: O(d). A run of one row writes only once it is accepted."""
+        before = vars(self).copy()
+        if self._state is not None and n_rows > 1:
+            model, seen = (type(part)(*map(in_lines, part)) for part in (self._state.model, self._state.seen))
+            before["_state"] = self._state._replace(model=model, seen=seen)
+        return before
+
+    def _return_to(self, before: dict[str, Any]) -> None:
+        vars(self).clear()
+        vars(self).update(before)
+
     def _count(self, which: int) -> int:
         return 0 if self._state is None else int(self._state.model.counts[which])
 
