@@ -93,6 +93,18 @@ def costs(values, n_attributes: int) -> np.ndarray:
     return prices
 
 
+def radius(values, n_outputs: int) -> float | np.ndarray:
+    """A positive number, or one per output."""
+    if not isinstance(values, list | tuple | np.ndarray) or n_outputs == np.size(values) == 1:
+        return positive("radius", values if np.ndim(values) == 0 else np.ravel(values)[0])
+    radii = np.array(values, dtype=np.float64)
+    if radii.shape != (n_outputs,) or not np.isfinite(radii).all() or (radii <= 0).any():
+        raise ValueError(
+            f"radius must be one positive finite number, or one for each of the {n_outputs} outputs; got {values!r}."
+        )
+    return radii
+
+
 def scale(values, n_attributes: int) -> np.ndarray:
     """One positive number per attribute, to divide it by."""
     scales = np.array(values, dtype=np.float64)

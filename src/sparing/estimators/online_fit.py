@@ -181,22 +181,22 @@ class OnlineFit:
         squares = self._squares(self.center * summary.means)
         return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
 
-    def _auto_radius(self, moments) -> float:
+    def _auto_radius(self, moments) -> np.ndarray:
         r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
 
         :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
         a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
-        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
+        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One for each output.
         """
         lasso, targets = self.penalty == "lasso", self.bought.targets
-        variance = float(np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0).sum())
-        if variance == 0.0:
-            return 1.0  # a constant target: zero weights fit it, whatever the radius
-        if not is_auto(self.alpha):
-            return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
-        return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
+        variances = np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0)
+        if is_auto(self.alpha):
+            radii = 3.0 * np.sqrt(variances / moments.sum() * (self.n_attributes if lasso else 1))
+        else:
+            radii = variances / (2 * float(self.alpha)) if lasso else np.sqrt(variances / float(self.alpha))
+        return np.where(variances > 0.0, radii, 1.0)  # zero weights fit a constant target, whatever the radius
 
-    def _make(self, radius: float, scale, moments) -> OnlineLearner:
+    def _make(self, radius, scale, moments) -> OnlineLearner:
         """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
         d, ridge, theory = self.n_attributes, self.penalty == "ridge", self.step_size == "theory"
         two_phased = self.design == "two-phase" and self.tube is None and self.costs is None

@@ -120,6 +120,7 @@ class Memory(Saved):
             kinds = {"model": kernel.Model, "table": AliasTable, "seen": kernel.Seen}
             arrays = {name: {key: in_lines(array) for key, array in groups[name].items()} for name in kinds}
             parts: dict[str, Any] = {name: kind(**arrays[name]) for name, kind in kinds.items()}
-            parts["options"] = kernel.Options(**{key: value.item() for key, value in groups["options"].items()})
+            options = parts["options"] = kernel.restored_options(groups["options"], self.n_outputs)
+            parts["model"] = kernel.restored(parts["model"], options.penalty, options.inner)
             self._state = State(**parts)
             self._estimates = groups["kept"].get("second_moments")

@@ -123,7 +123,7 @@ class SeriesSlope:
             return
         target = y - state.seen.targets if state.options.center else y
         phi = np.asarray(self.loss.slope(np.zeros(y.size), target))
-        kernel.tell_slope(*told, pending.draws, values, y, point, phi, bool(np.isfinite(phi).all()))
+        kernel.tell_slope(*told, pending.draws, values, y, point, phi)
 
     def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled but for those at zero weights."""
