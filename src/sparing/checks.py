@@ -93,6 +93,14 @@ def costs(values, n_attributes: int) -> np.ndarray:
     return prices
 
 
+def shares(values, n_items: int) -> np.ndarray:
+    """One probability for each item, and a positive sum."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (n_items,) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
+        raise ValueError(f"shares must be {n_items} finite numbers, none negative, not all zero; got {values!r}.")
+    return found
+
+
 def radius(values, n_outputs: int) -> float | np.ndarray:
     """A positive number, or one per output."""
     if not isinstance(values, list | tuple | np.ndarray) or n_outputs == np.size(values) == 1:

@@ -17,6 +17,7 @@ from sparing.models.summary import Summary, summarize
 
 PILOT_STREAM = 0x5EED  # the pilot's draws must not repeat those of the learner that follows with the same seed
 PILOT_LOOKS = 10  # per attribute, before its scale is believed
+SMALLEST, LARGEST_ATTRIBUTE, LARGEST_TARGET = 1e-140, 1e140, 1e75  # sizes whose squares and gradients are in range
 FLOOR = 0.05  # share of the draws that stays uniform where second moments are estimates
 
 
@@ -121,12 +122,12 @@ class OnlineFit:
     def run_checked(self, X, y) -> None:
         """Learn from more rows, which have been checked; y has one column per output.
 
-        An infinite value among those bought refuses all of them: then nothing has changed.
+        An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
         """
         before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
         try:
             self._learn_rows(X, y)
-        except checks.InfiniteValue:
+        except ValueError:
             vars(self).update(before)
             self.bought, self.buyer.ledger = self.bought.take(np.arange(pilot)), ledger
             raise
@@ -146,6 +147,7 @@ class OnlineFit:
         """Make the learner from what the pilot says."""
         scale, moments, summary = self.scale, np.ones(self.n_attributes), None
         if self.bought.n_examples:
+            self._check_sizes()
             summary = summarize(self.bought)
             scale = self._pilot_scale(summary) if is_auto(scale) else scale
             moments = self._estimates(summary, scale)
@@ -162,6 +164,23 @@ class OnlineFit:
             self.learner.recall(*known, self.bought.n_examples)
         self.bought = Cells(self.n_attributes, n_outputs=self.n_outputs)
 
+    def _check_sizes(self) -> None:
+        """Refuse attributes and targets whose squares, or those of their gradients, would overflow or vanish."""
+        largest = np.zeros(self.n_attributes)
+        np.maximum.at(largest, self.bought.attributes, np.abs(self.bought.values))
+        outputs = np.abs(self.bought.targets).max(axis=0)
+        small = (largest > 0.0) & (largest.max() < SMALLEST)  # beside larger attributes they are as good as zero
+        wrong = [("attribute", largest, small | (largest > LARGEST_ATTRIBUTE), LARGEST_ATTRIBUTE)]
+        wrong += [
+            ("output", outputs, (outputs > LARGEST_TARGET) | ((outputs > 0) & (outputs < SMALLEST)), LARGEST_TARGET)
+        ]
+        for name, sizes, bad, most in wrong:
+            if bad.any():
+                raise ValueError(
+                    f"{name} {np.argmax(bad)} has values of about {sizes[bad][0]:.0e}, which cannot be squared; "
+                    f"rescale it to between {SMALLEST:g} and {most:g}."
+                )
+
     def _squares(self, centers) -> np.ndarray:
         """Mean squared distances of the pilot's values from ``centers``."""
         attributes = self.bought.attributes
@@ -174,7 +193,7 @@ class OnlineFit:
         np.maximum.at(largest, attributes, np.abs(self.bought.values - self.center * summary.means[attributes]))
         typical = float(np.median(largest[largest > 0])) if largest.any() else 1.0
         unsure = 1.0 - np.minimum(summary.counts / PILOT_LOOKS, 1.0)
-        return np.maximum(np.where(largest > 0, largest, typical), unsure * typical)
+        return np.maximum(np.where(largest > 0, np.maximum(largest, SMALLEST), typical), unsure * typical)
 
     def _estimates(self, summary: Summary, scale) -> np.ndarray:
         """Second moments of the attributes as the model sees them, estimated from the pilot."""

@@ -35,7 +35,7 @@ LOOKS, MEAN, VARIANCE, UNIT = range(4)
 # rows of Model.numbers, which has a column per output
 SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS, SHARE = range(6)
 # entries of Model.counts
-ROUND, AVERAGED, CELLS, DRAWS, EXAMPLES = range(5)
+ROUND, AVERAGED, CELLS, DRAWS, EXAMPLES, SKIPPED = range(6)
 
 FOLD = 2.0**-20
 """How far ``scale`` may fall before it is multiplied out. Each halving costs the average one bit of its 53."""
@@ -92,7 +92,7 @@ def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
         tree=in_lines(np.zeros(starts[-1])),
         starts=starts,
         numbers=np.zeros((6, n_outputs)),
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(6, np.int64),
     )
     restart(model, np.zeros((n_attributes, n_outputs)), options)
     return model
@@ -199,6 +199,7 @@ def weights(model) -> np.ndarray:
 
 def restored(model, penalty, inner) -> Model:
     """A model as it was saved. Version 0.1.0 had one ball for all outputs; from here on each has its own."""
+    model = model._replace(counts=np.pad(model.counts, (0, SKIPPED + 1 - model.counts.size)))
     if model.numbers.ndim == 2:
         return model
     n_outputs = model.rows.shape[1]

@@ -30,6 +30,7 @@ from sparing.kernels.state import (
     SHRUNK,
     SIZE,
     SIZE_ERROR,
+    SKIPPED,
     SQUARES,
     UNIT,
     VARIANCE,
@@ -234,7 +235,9 @@ def step(model, draws, options, point, phi):
         for c in range(phi.size):
             model.numbers[SCALE_SUM, c] += model.numbers[SCALE, c]
             longest = abs(phi[c]) * largest
-            if longest < LARGEST:  # false for NaN
+            if longest >= LARGEST:
+                model.counts[SKIPPED] += 1
+            elif np.isfinite(longest):
                 if options.penalty == LASSO:
                     lasso_step(model, draws, options, point, phi[c], c)
                 elif options.penalty == SHRUNK:

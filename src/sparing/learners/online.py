@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Any, ClassVar, NamedTuple
+from warnings import warn
 
 import numpy as np
 
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
+from sparing.kernels.tell import LARGEST
 from sparing.learners.ask_tell import Loop
 from sparing.learners.online_state import Memory, State
 from sparing.learners.slopes import Drawn, Pending, PlugInSlope, SeriesSlope
@@ -191,7 +193,13 @@ class OnlineLearner(Memory, Loop):
         return int(min(CHUNK, self._design.until - self.n_rounds))
 
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+        before = self._count(kernel.SKIPPED)
         self._slope.run(self._state, X, y, first, last)
+        if skipped := self._count(kernel.SKIPPED) - before:
+            message = (
+                f"{skipped} gradients in {last - first} examples were {LARGEST:g} or larger, and no step was taken"
+            )
+            warn(f"{message}: their squares would overflow. Rescale X or y.", RuntimeWarning, stacklevel=2)
         self._turn()
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:

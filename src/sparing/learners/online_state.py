@@ -122,5 +122,20 @@ class Memory(Saved):
             parts: dict[str, Any] = {name: kind(**arrays[name]) for name, kind in kinds.items()}
             options = parts["options"] = kernel.restored_options(groups["options"], self.n_outputs)
             parts["model"] = kernel.restored(parts["model"], options.penalty, options.inner)
+            _check_restored(parts["model"], parts["seen"], self.n_attributes, self.n_outputs)
             self._state = State(**parts)
             self._estimates = groups["kept"].get("second_moments")
+
+
+def _check_restored(model: kernel.Model, seen: kernel.Seen, n_attributes: int, n_outputs: int) -> None:
+    """Refuse a state whose counts or numbers no run can have left behind."""
+    shapes = model.rows.shape[:2], seen.attributes.shape, seen.targets.shape
+    if shapes != ((n_attributes, n_outputs), (n_attributes, 4), (n_outputs,)):
+        raise ValueError(f"the state is not one of {n_attributes} attributes and {n_outputs} outputs: got {shapes}.")
+    if model.counts.dtype.kind != "i" or (model.counts < 0).any():
+        raise ValueError(f"the counts of a state must be whole numbers, none negative; got {model.counts}.")
+    looks = seen.attributes[:, kernel.LOOKS]
+    if (looks < 0).any() or (looks != np.floor(looks)).any():
+        raise ValueError("the looks of a state must be whole numbers, none negative; it is damaged.")
+    if not all(np.isfinite(part).all() for part in (model.rows, model.numbers, model.tree, looks, seen.targets)):
+        raise ValueError("the state holds NaN or infinity; it is damaged. Restore another.")
