@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from sklearn import config_context
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import train_test_split
 
@@ -139,8 +138,7 @@ def run(task: Task, method: Method, data: Data, radius, scale, seed):
     if method.learner in FULL and not method.all_rows:
         bought = len(y) * task.budget // X.shape[1]
         X, y = X[:bought], y[:bought]
-    with config_context(assume_finite=True):
-        learner = build(task, method, data, radius, scale, seed).run(X, y)
+    learner = build(task, method, data, radius, scale, seed).run(X, y)
     errors = data.X_test @ learner.coef + learner.intercept - data.y_test
     return np.mean(errors**2) / np.mean(data.y_test**2), learner.cells / len(y)
 

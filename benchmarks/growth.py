@@ -18,7 +18,6 @@ from time import thread_time
 import numpy as np
 from numba import njit
 from numpy.lib.stride_tricks import as_strided
-from sklearn import config_context
 
 from sparing.kernels.random import round_key, uniform
 from sparing.learners import AELR, AERR, DDAELR, DDAERR
@@ -100,13 +99,12 @@ def main() -> None:
     names = [*(cls.__name__ for cls in LEARNERS), "memory alone"]
     print("Time per example relative to that at d = 1,000.\n\n| looks | d |", " | ".join(names), "|")
     print("|", " | ".join(["---"] * (2 + len(names))), "|")
-    with config_context(assume_finite=True):
-        for looks in (5, 57):
-            times = measure(cells, looks, 3 if quick else 9)
-            for d, growth in zip(WIDTHS, times / times[0], strict=True):
-                print(f"| {looks} | {d:,} |", " | ".join(f"{ratio:.2f}" for ratio in growth), "|", flush=True)
-            share = " | ".join(f"{ratio:.2f}" for ratio in times[0] / times[0, -1])
-            print(f"| {looks} | 1,000, over memory alone | {share} |", flush=True)
+    for looks in (5, 57):
+        times = measure(cells, looks, 3 if quick else 9)
+        for d, growth in zip(WIDTHS, times / times[0], strict=True):
+            print(f"| {looks} | {d:,} |", " | ".join(f"{ratio:.2f}" for ratio in growth), "|", flush=True)
+        share = " | ".join(f"{ratio:.2f}" for ratio in times[0] / times[0, -1])
+        print(f"| {looks} | 1,000, over memory alone | {share} |", flush=True)
 
 
 if __name__ == "__main__":

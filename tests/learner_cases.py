@@ -123,6 +123,6 @@ def kernel_parts(learner):
     for key, value in learner.state().items():
         group, _, name = key.rpartition(".")
         groups.setdefault(group, {})[name] = value
-    options = kernel.Options(**{name: value.item() for name, value in groups["options"].items()})
+    options = kernel.restored_options(groups["options"], learner.n_outputs)
     seen = kernel.Seen(**groups["seen"])
     return kernel.Model(**groups["model"]), AliasTable(**groups["table"]), seen, options

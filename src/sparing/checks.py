@@ -1,6 +1,5 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
-import sys
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 
@@ -106,6 +105,26 @@ def costs(values, n_attributes: int) -> np.ndarray:
     return prices
 
 
+def shares(values, n_items: int) -> np.ndarray:
+    """One probability for each item, and a positive sum."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (n_items,) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
+        raise ValueError(f"shares must be {n_items} finite numbers, none negative, not all zero; got {values!r}.")
+    return found
+
+
+def radius(values, n_outputs: int) -> float | np.ndarray:
+    """A positive number, or one per output."""
+    if not isinstance(values, list | tuple | np.ndarray) or n_outputs == np.size(values) == 1:
+        return positive("radius", values if np.ndim(values) == 0 else np.ravel(values)[0])
+    radii = np.array(values, dtype=np.float64)
+    if radii.shape != (n_outputs,) or not np.isfinite(radii).all() or (radii <= 0).any():
+        raise ValueError(
+            f"radius must be one positive finite number, or one for each of the {n_outputs} outputs; got {values!r}."
+        )
+    return radii
+
+
 def scale(values, n_attributes: int) -> np.ndarray:
     """One positive number per attribute, to divide it by."""
     scales = np.array(values, dtype=np.float64)
@@ -120,10 +139,8 @@ def scale(values, n_attributes: int) -> np.ndarray:
 def matrix(X, n_attributes: int | None = None):
     """Rows to learn from: a numeric array, or a CSR matrix with sorted and distinct indices.
 
-    Nothing is copied that kernels can read as it is. A memory map is not read through to look for NaN: it may be
-    larger than anyone wants to read.
+    Nothing is copied that kernels can read as it is, and no value is looked at: whoever reads one checks it.
     """
-    mapped = isinstance(X, np.memmap)
     if sparse.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
@@ -131,7 +148,7 @@ def matrix(X, n_attributes: int | None = None):
             X.sum_duplicates()
         numbers = X.data
     else:
-        X = numbers = X if mapped else np.asarray(X)
+        X = numbers = X if isinstance(X, np.memmap) else np.asarray(X)
     if X.ndim != 2 or numbers.dtype.kind not in "fiub":
         raise ValueError(f"X must be a matrix of numbers, one row per example; got {numbers.dtype} of shape {X.shape}.")
     if not numbers.dtype.isnative or (numbers.dtype.kind == "f" and numbers.dtype.itemsize not in (4, 8)):
@@ -140,17 +157,19 @@ def matrix(X, n_attributes: int | None = None):
         raise ValueError("X has no rows; there is nothing to learn from.")
     if n_attributes is not None and X.shape[1] != n_attributes:
         raise ValueError(f"X has {X.shape[1]} columns; this learner was made for {n_attributes} attributes.")
-    if not mapped and ("sklearn" in sys.modules or not _sum_is_finite(numbers)):
-        from sklearn.utils import assert_all_finite
-
-        assert_all_finite(numbers, input_name="X")
     return X
 
 
-def _sum_is_finite(numbers: np.ndarray) -> bool:
-    """Proof enough that all are, and had before scikit-learn, whose check can be switched off, is imported."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(numbers.sum()))
+class InfiniteValue(ValueError):
+    """A value that was bought is infinite: the run is refused, and leaves no trace."""
+
+
+def infinite(row: int, column: int) -> InfiniteValue:
+    """The error that says where."""
+    return InfiniteValue(
+        f"X contains infinity, in row {row}, column {column}; nothing was learnt or charged. Replace it, or pass NaN "
+        "for an unavailable value."
+    )
 
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:

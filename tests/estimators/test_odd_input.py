@@ -55,17 +55,21 @@ def test_a_column_that_the_pilot_never_saw_is_looked_at_later(cls):
 
 
 @every_estimator
-def test_nan_in_a_memory_map_is_an_unavailable_value(cls, tmp_path):
-    """The values that are there decide: the holes leave a model about as good. Elsewhere NaN is refused."""
+@pytest.mark.parametrize("learner", ["auto", "online"])
+def test_nan_is_an_unavailable_value(cls, learner, tmp_path):
+    """The values that are there decide: the holes leave a model about as good. They are paid for all the same."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((1500, D)) + 5.0
     y = X @ np.arange(1.0, D + 1)
     y = y > np.median(y) if cls is BudgetClassifier else y
-    np.save(tmp_path / "X.npy", np.where(rng.random(X.shape) < 0.1, np.nan, X))
-    model = cls(3, random_state=0).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
-    whole = cls(3, random_state=0).fit(X, y)
-    assert model.score(X, y) > whole.score(X, y) - 0.1
+    holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    np.save(tmp_path / "X.npy", holes)
+    model, whole, mapped = (cls(3, learner=learner, random_state=0) for _ in range(3))
+    assert model.fit(holes, y).score(X, y) > whole.fit(X, y).score(X, y) - 0.1
     assert model.n_iter_ == 1500
+    assert model.cells_ == pytest.approx(whole.cells_, rel=0.02)
+    mapped.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    np.testing.assert_array_equal(mapped.coef_, model.coef_)
 
 
 def test_too_few_looks_are_warned_of():

@@ -226,3 +226,18 @@ def test_improvement_ratio_refusals():
         improvement_ratio([0.0, 0.0])
     with pytest.raises(ValueError, match="finite and not negative; entry 1 is -1"):
         improvement_ratio([0.0, -1.0])
+
+
+def test_what_cannot_be_squared_is_refused_or_scaled_first():
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(ValueError, match="too small to square: the second moment of column 1 is zero"):
+        second_moments(rows * [1.0, 1e-200])
+    with pytest.raises(ValueError, match="too large to square: the second moment of column 0"):
+        second_moments(rows * [1e200, 1.0])
+    assert second_moments(np.zeros((3, 2))).tolist() == [0.0, 0.0]
+    moments = np.array([4.0, 1.0, 0.0])
+    for unit in (2.0**-1000, 2.0**1000):
+        assert half_norm(moments * unit) == half_norm(moments) * unit
+        for penalty in ("ridge", "lasso"):
+            assert improvement_ratio(moments * unit, penalty) == improvement_ratio(moments, penalty)
+    assert improvement_ratio(np.full(50, 1e308)) == pytest.approx(1.0)

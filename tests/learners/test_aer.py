@@ -100,20 +100,26 @@ def projected(w, radius):
     learner.begin()
     model, _, _, options = kernel_parts(learner)
     kernel.restart(model, w, options)
-    project(model, radius, kernel.ABSOLUTE)
-    np.testing.assert_allclose(model.tree[: len(w)], np.abs(kernel.weights(model)).sum(axis=1), rtol=1e-15)
+    for c in range(w.shape[1]):
+        project(model, c, radius, kernel.ABSOLUTE)
+    sizes, shares = np.abs(kernel.weights(model)), model.numbers[kernel.SHARE]
+    np.testing.assert_allclose(model.numbers[kernel.SIZE], sizes.sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(model.tree[: len(w)], (sizes * shares).sum(axis=1), rtol=1e-14)
+    if w.shape[1] > 1:
+        np.testing.assert_allclose(sizes.sum(axis=0) * shares, 1.0)
     return kernel.weights(model)
 
 
 @pytest.mark.parametrize("radius", [1e-3, 1.0, 30.0])
 def test_projection_against_sorting(radius):
     w = np.random.default_rng(5).standard_cauchy((40, 2))
-    np.testing.assert_allclose(projected(w, radius), nearest_in_ball(w, radius), atol=1e-12)
+    expected = [nearest_in_ball(column, radius) for column in w.T]
+    np.testing.assert_allclose(projected(w, radius).T, expected, atol=1e-12)
 
 
 def test_threshold_of_equal_weights():
     rows = np.ones((4, 1, 2))
-    assert threshold(rows, 4.0, 1.0) == 0.75
+    assert threshold(rows, 0, 4.0, 1.0) == 0.75
 
 
 def test_an_unavailable_value_costs_the_step_and_no_time():

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from learner_cases import KEEPING, ONLINE, X, Y, label, make, restored
 from sparing import designs
 from sparing.learners import PairwiseMoments, TwoPhasedDDAERR
 
@@ -41,3 +42,36 @@ def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
     assert learner.cells == then["then.cells"]
     np.testing.assert_allclose(learner.coef, then["then.coef"], rtol=1e-10)
     assert learner.intercept == pytest.approx(float(then["then.intercept"]), rel=1e-10)
+
+
+def refused(learner, name, change, message):
+    state = learner.state()
+    state[name] = change(state[name])
+    with pytest.raises(ValueError, match=message):
+        restored(learner, state)
+
+
+@pytest.mark.parametrize("case", KEEPING, ids=label)
+def test_a_keeping_learner_refuses_damaged_books(case):
+    learner = make(case).run(X[:20], Y[:20])
+    for wrong in (np.nan, np.inf, -1.0):
+        refused(learner, "spent", lambda _, wrong=wrong: np.array(wrong), "spent must be a non-negative finite number")
+    for change in (lambda counts: counts + 0.5, lambda counts: counts * np.nan, lambda counts: -counts):
+        refused(learner, "counts", change, "counts of rounds must be a whole number, 0 or more")
+    refused(learner, "counts", lambda counts: counts + np.array([5, 5, 0]), "counts 25 examples .* but holds 20")
+    refused(learner, "counts", lambda counts: counts * [1, 0, 1], "it is damaged")
+    refused(learner, "counts", lambda counts: counts * [1, 1, 0], "plans next at 0")
+    for change in (lambda shares: shares * np.nan, lambda shares: -shares, lambda shares: shares[1:]):
+        refused(learner, "shares", change, "shares must be")
+
+
+@pytest.mark.parametrize("case", ONLINE, ids=label)
+def test_an_online_learner_refuses_a_damaged_state(case):
+    learner = make(case).run(X[:20], Y[:20])
+    for change in (lambda counts: counts + 0.5, lambda counts: counts * np.nan, lambda counts: -counts - 1):
+        refused(learner, "model.counts", change, "counts of a state must be whole numbers, none negative")
+    for name in ("model.rows", "model.numbers", "model.tree", "seen.targets"):
+        refused(learner, name, lambda array: array * np.nan, "holds NaN or infinity")
+    refused(learner, "seen.attributes", lambda seen: seen - 0.5, "looks of a state must be whole numbers")
+    refused(learner, "seen.attributes", lambda seen: seen[1:], "not one of 12 attributes and 1 outputs")
+    refused(learner, "model.rows", lambda rows: rows[1:], "not one of 12 attributes and 1 outputs")

@@ -62,7 +62,7 @@ class Gaelr:
     def update(self, gradient):
         self.squares += gradient**2
         if self.kind == "adagrad":
-            eta = self.step * RADIUS / np.sqrt(D) / np.sqrt(np.where(self.squares > 0, self.squares, 1.0))
+            eta = self.step * np.sqrt(np.log(2 * D) / 5 / np.where(self.squares > 0, self.squares, 1.0))
         elif self.kind == "adaptive":
             eta = self.step * np.sqrt(np.log(2 * D) / 5 / self.squares.max())
         else:

@@ -70,7 +70,7 @@ def test_what_is_usual(cells):
         "mean-imputed": "ridge 100",
         "pairwise_moments ridge": "range units, ridge 0.5 of the noise",
         "pairwise_moments lasso": "lasso 0.18 of the largest penalty",
-        "full_covariance ridge": "prior sample size 10, 40 iterations",
+        "full_covariance ridge": "prior sample size 5, 30 iterations",
         "full_covariance lasso": "lasso 0.02 of the largest penalty",
         "near_factors ridge": "prior sample size 20, 10 iterations",
         "near_factors lasso": "lasso 0.02 of the largest penalty",
@@ -100,7 +100,7 @@ def test_a_covariance_near_factors_is_shrunk_toward_them(cells):
 def test_a_lasso_follows_its_path_on_the_standardized_covariance(cells):
     data = StandardizedCells(cells, summarize(cells))
     covariance = nth_iterate(covariance_iterates(data, np.eye(D + 2), families.TOWARD_IDENTITY[0]), 3)
-    found = families.full_covariance("lasso", 3).candidates(cells, data.summary)
+    found = families.full_covariance("lasso", iterations=3).candidates(cells, data.summary)
     path = lasso_path(covariance[:D, :D], covariance[:D, D:])
     assert len(found) == len(PENALTIES)
     for candidate, (setting, weights) in zip(found, path, strict=True):

@@ -49,7 +49,8 @@ def test_the_residual_variance_is_what_weights_leave(gaussian):
     own, weights = RNG.standard_normal((D, 2)), RNG.standard_normal((D, 2))
     c = COVARIANCE @ own
     variances = np.diag(own.T @ c) + np.array([0.3, 50.0])
-    summary = Summary(np.ones(D), MEANS, np.ones(D), COVARIANCE.diagonal(), np.array([1.0, -2.0]), variances)
+    ones, means = np.ones(D), np.array([1.0, -2.0])
+    summary = Summary(ones, ones, MEANS, ones, COVARIANCE.diagonal(), means, variances)
     for w in (weights, own, 0 * own):
         model = fitted_model(summary, w, Candidate("", own, lambda: gaussian), {"why": "a test"})
         expected = variances - 2 * np.diag(c.T @ w) + np.diag(w.T @ COVARIANCE @ w)
@@ -65,6 +66,6 @@ def test_the_residual_variance_is_what_weights_leave(gaussian):
 def test_a_residual_variance_is_never_negative():
     """A covariance estimated from few pairs may explain more than there is."""
     own = np.ones((D, 1))
-    summary = Summary(np.ones(D), MEANS, np.ones(D), NOISE, np.zeros(1), np.array([1e-3]))
+    summary = Summary(np.ones(D), np.ones(D), MEANS, np.ones(D), NOISE, np.zeros(1), np.array([1e-3]))
     model = fitted_model(summary, own, Candidate("", own, lambda: BOTH["dense"]), {})
     assert model.residual_variance.tolist() == [0.0]

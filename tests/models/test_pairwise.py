@@ -6,6 +6,7 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from sparing.cells import Cells
 from sparing.learners import PairwiseMoments
+from sparing.models.families import mean_target
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance, lasso_path, ridge_candidates
 from sparing.models.summary import pair_moments, summarize
 
@@ -183,11 +184,11 @@ def test_standard_errors_of_whole_rows_are_those_of_least_squares():
 
 def test_what_was_chosen_is_said():
     facts = learn(budget=3).fitted.facts
-    assert {candidate["family"] for candidate in facts["candidates"]} == {"pairwise"}
-    assert len(facts["candidates"]) == 16
+    assert {candidate["family"] for candidate in facts["candidates"]} == {"pairwise", "mean target"}
+    assert len(facts["candidates"]) == 17
     assert any(candidate["used"] for candidate in facts["candidates"])
     assert facts["setting"].startswith("pairwise: ")
-    assert "of 16 candidates" in facts["why"]
+    assert "of 17 candidates with lines" in facts["why"]
     given = learn(ridge=2.0).fitted.facts
     assert given == {"setting": "ridge 2", "families": ["pairwise"], "why": "it was asked for"}
 
@@ -202,7 +203,7 @@ def test_few_examples_are_not_judged(penalty):
 def test_the_model_is_the_average_of_what_it_says_it_took():
     learner = learn(X[:60], Y[:60], budget=3, random_state=2)
     cells = learner.bought.in_order()
-    candidates = ridge_candidates(cells, summarize(cells))
+    candidates = [*ridge_candidates(cells, summarize(cells)), *mean_target().candidates(cells, summarize(cells))]
     used = [c for c, fact in zip(candidates, learner.fitted.facts["candidates"], strict=True) if fact["used"]]
     np.testing.assert_allclose(learner.coef, np.mean([c.weights[:, 0] for c in used], axis=0), rtol=1e-12)
 

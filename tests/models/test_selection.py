@@ -11,12 +11,15 @@ from sparing.models import families, selection
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
+from sparing.models.risk import from_seen, unbiased_losses
 from sparing.models.selection import (
     CrossValidation,
     affordable_families,
     cross_validate,
+    estimated_risk,
     planning_weights,
     select,
+    splits,
     usual_model,
 )
 from sparing.models.summary import pair_moments, summarize
@@ -29,24 +32,28 @@ def regression(n=300, d=8, seed=0):
     return X, X @ w + 0.1 * rng.standard_normal(n), w[:, None]
 
 
-def fixed(name, *weights, covariance=None):
-    """A family that learns nothing; with a covariance, it is one that may complete rows."""
+def fixed(name, *weights, covariance=None, **options):
+    """A family that learns nothing, of attributes that are uncorrelated unless a covariance is given."""
     d = len(weights[0])
     gaussian = Gaussian.of_covariance(np.zeros(d), np.eye(d) if covariance is None else covariance)
     candidates = [Candidate(f"number {i}", w, lambda: gaussian) for i, w in enumerate(weights)]
-    return Family(name, lambda cells, summary: candidates, 0, lambda size: 0.0, generative=covariance is not None)
+    return Family(name, lambda cells, summary: candidates, 0, lambda size: 0.0, **options)
+
+
+def judged(cells, competing):
+    return cross_validate(splits(cells, 0.0), competing)
 
 
 # Choices among losses -----------------------------------------------------------------------------------------------
 
 
-def comparison(*seen, unseen=None, unbiased=None):
-    """By expected losses alone, unless unbiased ones are given: others vary so much that they do not count."""
-    seen = np.array(seen)
-    if unbiased is None:
-        unbiased = 1e9 * np.random.default_rng(9).standard_normal(seen.shape)
-    names = [("family", str(i)) for i in range(len(seen))]
-    return CrossValidation(names, seen, np.zeros(len(seen)) if unseen is None else np.array(unseen), np.array(unbiased))
+def comparison(*losses, log_likelihoods=None):
+    """Candidates of these losses, each of a family of its own, and all of one output."""
+    losses = np.array(losses)
+    predictions = np.sqrt(losses - losses.min())[:, :, None]  # of targets zero: losses up to a constant
+    likelihoods = np.zeros(losses.shape) if log_likelihoods is None else np.array(log_likelihoods)
+    names = [(i, f"number {i}") for i in range(len(losses))]
+    return CrossValidation(names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [])
 
 
 def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_differences():
@@ -54,35 +61,40 @@ def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_diff
     common, own = 5.0 * rng.standard_normal(100), rng.standard_normal(100)
     own -= own.mean()
     error = own.std() / 10.0
-    near, far = 1.99 * error, 2.01 * error
+    near, far = 0.99 * error, 1.01 * error
     found = comparison(common + 1.0, common, common + own + near, common + own + far, common + 1e-6)
-    assert found.best == 1
-    assert found.chosen() == [1, 2]  # the first and the last are surely worse, by however little
-    assert comparison(common).chosen() == [0]
-    assert comparison(common, common).chosen() == [0, 1]
+    assert found.among(range(5)) == (1, [1, 2])  # the first and the last are surely worse, by however little
+    assert found.among([0, 3, 4]) == (4, [4])
+    assert comparison(common).among([0]) == (0, [0])
+    assert comparison(common, common).among([0, 1]) == (0, [0, 1])
 
 
-def test_two_estimates_of_a_difference_are_weighed_by_their_precision():
-    """Variances v and 3 v of independent estimates: weights 3/4 and 1/4, and a variance of 3/4 v."""
-    noise = np.tile([1.0, -1.0], 50)
-    found = comparison(0 * noise, noise + 0.4, unbiased=[0 * noise, np.sqrt(3.0) * noise + 0.8])
-    means, errors = found.differences(0)
-    np.testing.assert_allclose(means, [0.0, 0.75 * 0.4 + 0.25 * 0.8])
-    np.testing.assert_allclose(errors[1], np.sqrt(0.75 / 100))
+def test_the_mean_target_is_taken_where_nothing_is_clearly_better():
+    rng = np.random.default_rng(0)
+    common, own = 5.0 * rng.standard_normal(100), rng.standard_normal(100)
+    own -= own.mean()
+    error = own.std() / 10.0
+    competing = [fixed("model", np.zeros((2, 1)))] * 2
+    for gain, allowed in ((0.99, [2]), (1.01, [0, 1])):
+        found = comparison(common + own - gain * error, common + 1.0, common)  # the last is the mean target
+        assert selection._allowed(found, competing) == allowed
 
 
-def test_what_rests_on_the_reference_alone_is_doubted_where_the_unbiased_estimate_is_precise():
-    common = np.random.default_rng(0).standard_normal(100)
-    apart = {"unseen": [0.0, 0.3]}
-    assert comparison(common, common, **apart).best == 0
-    assert comparison(common, common, **apart, unbiased=[common, common - 0.1]).best == 1  # by no more than rounding
-
-
-def test_the_risk_reported_is_the_unbiased_one():
-    losses = np.array([1.0, 2.0, 3.0, 6.0])
-    risk, error = comparison(losses, unbiased=[2.0 * losses]).risk(0)
-    assert risk == 6.0
-    assert error == pytest.approx(2.0 * losses.std() / 2.0)
+def test_mean_imputed_regressions_compete_only_where_no_correlations_make_held_out_cells_likelier():
+    """Log-likelihood ratios are clipped: one example far out, whatever it says, does not decide."""
+    rng = np.random.default_rng(0)
+    losses = np.array([np.full(100, 2.0), np.full(100, 1.0), np.full(100, 5.0)])  # a model, mean-imputed, no weights
+    competing = [fixed("model", np.zeros((2, 1))), fixed("imputed", np.zeros((2, 1)), uncorrelated=True)]
+    ratio = rng.standard_normal(100)
+    ratio -= ratio.mean()
+    error = np.clip(ratio, -selection.FAR, selection.FAR).std() / 10.0
+    for gain, allowed in ((0.9, [0, 1]), (1.1, [0])):
+        likelihoods = np.array([ratio + gain * error, 0 * ratio, 0 * ratio]) + rng.standard_normal(100)
+        assert selection._allowed(comparison(*losses, log_likelihoods=likelihoods), competing) == allowed
+        likelihoods[0, np.argmin(np.abs(ratio))] -= 1e6
+        likelihoods[0, np.argmax(ratio)] += 1e6
+    found = comparison(*losses, log_likelihoods=[[1.0] * 99 + [-1e6], [0.0] * 100, [0.0] * 100])
+    assert selection._allowed(found, competing) == [0]  # 99 examples say so, and one against them counts as three
 
 
 # Judging ------------------------------------------------------------------------------------------------------------
@@ -90,19 +102,15 @@ def test_the_risk_reported_is_the_unbiased_one():
 
 @pytest.mark.parametrize("best", [0, 1, 2])
 def test_the_clearly_better_one_is_chosen(best):
-    """True weights against none and their opposite: risks 0.01, 1 and 4 of the variance."""
+    """True weights against none and their opposite: from half of the attributes, errors of 0.5, 1 and 2.5."""
     X, y, w = regression()
     cells = uniform_cells(X, y, 4).in_order()
     weights = np.roll([w, 0 * w, -w], best, axis=0)
-    found = cross_validate(cells, [fixed("a", weights[0]), fixed("b", *weights[1:])])
-    assert found.names == [("a", "number 0"), ("b", "number 0"), ("b", "number 1")]
-    assert found.best == best
-    assert found.chosen() == [best]
-    assert found.expected.shape == found.unbiased.shape == (3, 300)  # each example is held out once
-    for risks in (found.expected.mean(axis=1), found.unbiased.mean(axis=1)):
-        np.testing.assert_allclose(np.roll(risks, -best), [0.0, 1.0, 4.0], atol=0.6)
-    none = (best + 1) % 3  # of no weights nothing is unseen
-    assert found.expected[none].mean() == pytest.approx(found.unbiased[none].mean(), rel=1e-9)
+    found = judged(cells, [fixed("a", weights[0]), fixed("b", *weights[1:])])
+    assert found.names == [(0, "number 0"), (1, "number 0"), (1, "number 1")]
+    assert found.among([0, 1, 2]) == (best, [best])
+    assert found.losses.shape == (3, 300)  # each example is held out once
+    np.testing.assert_allclose(np.roll(found.losses.mean(axis=1), -best), [0.5, 1.0, 2.5], atol=0.4)
 
 
 def test_models_are_judged_by_what_they_were_not_fitted_to():
@@ -114,7 +122,7 @@ def test_models_are_judged_by_what_they_were_not_fitted_to():
         learnt_from.append({tuple(target) for target in cells.targets.tolist()})
         return families.mean_target().candidates(cells, summary)
 
-    found = cross_validate(cells, [Family("none", candidates, 0, lambda size: 0.0)])
+    found = judged(cells, [Family("none", candidates, 0, lambda size: 0.0)])
     everyone = {tuple(target) for target in cells.targets.tolist()}
     held_out = [everyone - learnt for learnt in learnt_from]
     assert [len(part) for part in held_out] == [10, 10, 10, 10]
@@ -123,66 +131,113 @@ def test_models_are_judged_by_what_they_were_not_fitted_to():
     for learnt, part in zip(learnt_from, held_out, strict=True):
         targets = np.array(list(learnt))
         expected += [(t[0] - targets.mean()) ** 2 / targets.var() for t in part]
-    for losses in (found.expected, found.unbiased):
-        np.testing.assert_allclose(np.sort(losses[0]), np.sort(expected), rtol=1e-9)
+    np.testing.assert_allclose(np.sort(found.losses[0]), np.sort(expected), rtol=1e-9)
 
 
-def test_rows_are_completed_by_the_model_of_the_largest_likelihood():
-    """Correlated attributes, and three covariances given: losses are as if the true one had been given alone."""
-    X, y = planted(200, d=8)
-    covariance, w = np.cov(X.T), np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=None)[0][:, None]
-    cells = uniform_cells(X, y, 4).in_order()
-    wrong = [fixed("a", 0 * w, covariance=np.eye(8)), fixed("b", -w, covariance=9.0 * covariance)]
-    right = fixed("c", w, covariance=covariance)
-    together, alone = cross_validate(cells, [*wrong, right]), cross_validate(cells, [right])
-    np.testing.assert_allclose(together.expected[2], alone.expected[0], rtol=1e-12)
-    assert together.best == 2
+def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt_from():
+    """Two outputs; weights a hundred times too large, so that nearly all predictions are clipped."""
+    X, y, w = regression(n=60)
+    both, weights = np.column_stack([y, 5.0 + 0.1 * y**2]), np.column_stack([w, -100.0 * w])
+    cells = Cells(8, n_outputs=2)
+    rng = np.random.default_rng(0)
+    for x, target in zip(X, both, strict=True):
+        seen = rng.permutation(8)[:4]
+        cells.append(seen, x[seen], target)
+    found, done = judged(cells, [fixed("a", weights)]), 0
+    for part in range(selection.FOLDS):
+        fold = np.arange(60) % selection.FOLDS
+        learnt, held_out = cells.take(fold != part), cells.take(fold == part)
+        summary = summarize(learnt)
+        gaussian = Gaussian.of_covariance(np.zeros(8), np.eye(8))
+        scale = summary.target_spreads
+        own = from_seen(held_out, summary, gaussian, weights).predictions * scale + summary.target_means
+        clipped = np.clip(own, learnt.targets.min(axis=0), learnt.targets.max(axis=0))
+        expected = np.mean(((held_out.targets - clipped) / scale) ** 2, axis=1)
+        np.testing.assert_allclose(found.losses[0, done : done + 15], expected, rtol=1e-9, atol=1e-12)
+        done += 15
 
 
 def test_long_fits_are_judged_by_one_split():
-    X, y, w = regression(n=60)
-    slow = fixed("slow", w)
-    slow = Family(slow.name, slow.candidates, 0, lambda size: selection.LONG + 0.1)
-    assert cross_validate(uniform_cells(X, y, 4).in_order(), [slow]).expected.shape == (1, 20)
+    X, y, _ = regression(n=60)
+    cells = uniform_cells(X, y, 4).in_order()
+    ((learnt, held_out),) = splits(cells, selection.LONG + 0.1)
+    assert (learnt.n_examples, held_out.n_examples) == (40, 20)
+    assert [part.judged.n_examples for part in splits(cells, selection.LONG)] == [15] * 4
 
 
 def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(monkeypatch):
-    X, y, w = regression(n=60)
+    X, y, _ = regression(n=60)
+    cells = uniform_cells(X, y, 4).in_order()
     monkeypatch.setattr(selection, "JUDGED", 5.5 * 4**3)  # five examples of four cells, in each of four folds
-    assert cross_validate(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 20)
+    assert [(part.learnt.n_examples, part.judged.n_examples) for part in splits(cells, 0.0)] == [(45, 5)] * 4
     monkeypatch.setattr(selection, "JUDGED", 1.0)
-    assert cross_validate(uniform_cells(X, y, 4).in_order(), [fixed("a", w)]).expected.shape == (1, 4)
+    assert [part.judged.n_examples for part in splits(cells, 0.0)] == [1] * 4
+
+
+def test_the_risk_on_whole_rows_is_the_unbiased_one_within_what_is_possible():
+    X, y, w = regression(n=60)
+    cells = uniform_cells(X, y, 4).in_order()
+    parts = splits(cells, 0.0)
+    for weights, chosen in (([w, 0.6 * w], [0, 1]), ([0.1 * w], [0]), ([-w], [0])):
+        found = cross_validate(parts, [fixed("a", *weights)])
+        losses = []
+        for learnt, held_out in parts:
+            summary = summarize(learnt)
+            scale = summary.target_variances
+            losses.append(unbiased_losses(held_out, summary, np.mean(weights, axis=0))[:, 0] / scale)
+        losses = np.concatenate(losses)
+        risk, error = estimated_risk(parts, found, chosen)
+        assert error == pytest.approx(losses.std() / np.sqrt(60))
+        assert risk == pytest.approx(np.clip(losses.mean(), 0.0, found.losses[chosen].mean()))
 
 
 # The model ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_model_is_the_average_by_family_of_those_chosen(monkeypatch):
+def test_the_model_is_the_average_of_those_chosen(monkeypatch):
     X, y, w = regression(n=40)
     cells = uniform_cells(X, y, 4).in_order()
-    monkeypatch.setattr(CrossValidation, "chosen", lambda self: [0, 1, 2])
-    model = select(cells, [fixed("a", w, 3.0 * w), fixed("b", 10.0 * w, 99.0 * w)])
-    np.testing.assert_allclose(model.weights, 6.0 * w)
+    monkeypatch.setattr(CrossValidation, "among", lambda self, candidates: (2, [0, 1, 2]))
+    model = select(cells, [fixed("a", w, 3.0 * w), fixed("b", 11.0 * w, 99.0 * w)])
+    np.testing.assert_allclose(model.weights, 5.0 * w)
     np.testing.assert_allclose(model.intercept, y.mean() - summarize(cells).means @ model.weights)
     assert model.facts["families"] == ["a", "b"]
-    assert [c["used"] for c in model.facts["candidates"]] == [True, True, True, False]
+    assert model.facts["setting"] == "b: number 0"
+    assert [c["used"] for c in model.facts["candidates"]] == [True, True, True, False, False]
 
 
 def test_what_was_chosen_and_why_is_told():
     X, y, w = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
     competing = [fixed("a", 0 * w), fixed("b", -w, w)]
-    facts, found = select(cells, competing).facts, cross_validate(cells, competing)
+    facts, found = select(cells, competing).facts, judged(cells, [*competing, families.mean_target()])
     assert facts["setting"] == "b: number 1"
-    assert (facts["risk"], facts["risk_error"]) == found.risk(2)
+    assert (facts["risk"], facts["risk_error"]) == estimated_risk(splits(cells, 0.0), found, [2])
     assert facts["families"] == ["b"]
-    assert "of 3 candidates b (number 1) has the least estimated risk on whole rows" in facts["why"]
+    assert "of 4 candidates with lines b (number 1) predicts held-out targets best" in facts["why"]
+    assert "no other is near it" in facts["why"]
+    assert (facts["features"], facts["trees_share"]) == ("lines", 0.0)
     assert [(c["family"], c["setting"], c["used"]) for c in facts["candidates"]] == [
         ("a", "number 0", False),
         ("b", "number 0", False),
         ("b", "number 1", True),
+        ("mean target", "no weights", False),
     ]
-    assert [c["error"] for c in facts["candidates"]] == found.expected.mean(axis=1).tolist()
+    assert [c["error"] for c in facts["candidates"]] == found.losses.mean(axis=1).tolist()
+
+
+def test_attributes_that_hardly_varied_are_left_out():
+    """As if they had never been seen: the model of the others is the same."""
+    X, y, _ = regression(n=80)
+    X[:, 3], X[4:, 5] = 2.0, 0.0
+    cells = uniform_cells(X, y, 4).in_order()
+    known = np.arange(8) != 3
+    known[5] = False
+    competing = affordable_families(cells)
+    whole, without = select(cells, competing), select(cells.only(known), competing)
+    np.testing.assert_array_equal(whole.weights, without.weights)
+    assert not whole.weights[~known].any()
+    assert whole.weights[known].all()
 
 
 def test_too_few_examples_are_not_judged():
@@ -245,7 +300,7 @@ def wide(d, n=50, looks=3):
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
 def test_families_compete_by_cost_alone(penalty):
-    everyone = {"factor", "pairwise", "full covariance", "covariance near factors", "mean target"}
+    everyone = {"factor", "pairwise", "full covariance", "covariance near factors"}
     everyone |= {"mean-imputed"} if penalty == "ridge" else set()
     for d in (3, 100, 1_000, 2_000, 200_000):
         cells = wide(d)
@@ -253,17 +308,24 @@ def test_families_compete_by_cost_alone(penalty):
         candidates = [families.factor(penalty), families.pairwise_moments(penalty), families.near_factors(penalty),
                       families.full_covariance(penalty)]  # fmt: skip
         candidates += [families.mean_imputed()] if penalty == "ridge" else []
-        affordable = {f.name for f in candidates if f.seconds(Size.of(cells)) <= selection.AFFORDABLE}
-        assert set(names) == affordable | {"mean target"}
-        assert names[-1] == "mean target"
+        assert set(names) == {f.name for f in candidates if f.seconds(Size.of(cells)) <= selection.AFFORDABLE}
         assert "factor" in names
         assert d > 100 or set(names) == everyone
-    assert names == ["factor", "mean target"]  # of huge data nothing else
+        assert d > 100 or names.count("full covariance") == (4 if penalty == "ridge" else 1)  # prior sample sizes
+    assert names == ["factor"]  # of huge data nothing else
 
 
 def test_where_nothing_is_affordable_the_cheapest_competes(monkeypatch):
     monkeypatch.setattr(selection, "AFFORDABLE", 0.0)
-    assert [family.name for family in affordable_families(wide(500))] == ["factor", "mean target"]
+    assert [family.name for family in affordable_families(wide(500))] == ["factor"]
+
+
+def test_curves_are_tried_where_their_covariance_is_quick():
+    assert selection.affordable_curves(wide(10)) == list(selection.CURVES)
+    assert selection.affordable_curves(wide(2_000)) == []
+    few = selection.affordable_curves(wide(150))
+    assert 0 < len(few) < 4
+    assert {kind.hinges for kind in few} == {1}
 
 
 def test_very_wide_data_is_left_to_factors():

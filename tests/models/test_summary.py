@@ -1,12 +1,15 @@
 """Counts, means, variances and covariances of cells: by brute force, and the same in any order of arrival."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparing.cells import Cells
-from sparing.models.summary import LOOKS_FOR_A_SCALE, pair_moments, summarize
+from sparing.models import summary as summary_module
+from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, summarize
 
 D = 6
 few = settings(max_examples=40, deadline=None)
@@ -73,17 +76,16 @@ def test_sums_in_order_are_the_same_to_the_last_bit():
         np.testing.assert_array_equal(left, right)
 
 
-def test_comparable_ranges_are_one_scale_and_others_are_each_their_own():
+def test_every_attribute_has_a_range_of_its_own_whatever_the_others_units():
     X = np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])
-    alike = summarize(cells_of(X, np.zeros((2, 1))))
-    np.testing.assert_array_equal(alike.ranges, 2.0)
-    assert alike.known.all()
-    apart = summarize(cells_of(X * [1.0, 100.0, 1.0], np.zeros((2, 1))))
-    np.testing.assert_array_equal(apart.ranges, [3.0, 200.0, 3.0])  # two looks are too few for a small one of its own
-    assert not apart.known.any()
-    often = summarize(cells_of(np.tile(X * [1.0, 100.0, 1.0], (LOOKS_FOR_A_SCALE, 1)), np.zeros((10, 1))))
-    np.testing.assert_array_equal(often.ranges, [1.0, 200.0, 3.0])
-    assert often.known.all()
+    few = summarize(cells_of(X, np.zeros((2, 1))))
+    np.testing.assert_array_equal(few.ranges, [2.0, 2.0, 3.0])  # two looks are too few for a small one of its own
+    assert not few.known.any()
+    for units in ([1.0, 1.0, 1.0], [1.0, 100.0, 1.0], [1e-6, 1.0, 1e6]):
+        often = summarize(cells_of(np.tile(X * units, (LOOKS_FOR_A_SCALE, 1)), np.zeros((10, 1))))
+        np.testing.assert_allclose(often.ranges, np.array([1.0, 2.0, 3.0]) * units, rtol=1e-12)
+        np.testing.assert_allclose(often.spreads / often.ranges, often.spreads[0] / often.ranges[0], rtol=1e-12)
+        assert often.known.all()
 
 
 def test_few_looks_at_values_that_are_close_do_not_make_a_scale_tiny():
@@ -106,3 +108,26 @@ def test_never_seen_and_constant_attributes_have_a_variance_too():
     assert summary.target_spreads.tolist() == [1.0]
     nothing = summarize(cells_of(np.full((2, 3), np.nan), np.zeros((2, 1))))
     assert nothing.variances.tolist() == pytest.approx([1.0] * 3)
+
+
+@few
+@given(tables())
+def test_looks_that_vary_differ_from_the_most_common_value(data):
+    table, y = data
+    expected = [np.sum(~np.isnan(x)) - max(Counter(x[~np.isnan(x)].tolist()).values(), default=0) for x in table.T]
+    cells = cells_of(table, y)
+    assert looks_that_vary(cells).tolist() == summarize(cells).varied.tolist() == expected
+
+
+def test_an_attribute_that_hardly_varied_is_not_known():
+    """Lit four times of a hundred it is not, five times it is; a constant is not, though it was seen throughout."""
+    X = np.zeros((100, 3))
+    X[: LOOKS_FOR_A_SCALE - 1, 0] = X[:LOOKS_FOR_A_SCALE, 1] = 7.0
+    assert summarize(cells_of(X + 1.0, np.zeros((100, 1)))).known.tolist() == [False, True, False]
+
+
+def test_the_most_common_value_is_looked_for_among_some_looks(monkeypatch):
+    monkeypatch.setattr(summary_module, "LOOKS_FOR_A_MODE", 4)
+    X = np.array([[1.0], [2.0], [2.0], [1.0], [2.0], [1.0], [1.0], [1.0], [1.0]])  # of the first four neither leads
+    assert looks_that_vary(cells_of(X, np.zeros((9, 1)))).tolist() in ([3], [6])
+    assert looks_that_vary(cells_of(X[1:], np.zeros((8, 1)))).tolist() == [5]  # all that are not 2

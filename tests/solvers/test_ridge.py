@@ -11,6 +11,7 @@ from ill_conditioned import make
 from sparing.geometry import effective_dimension
 from sparing.geometry.leverage import FIRST_SIZE
 from sparing.solvers import solve_ridge, solve_ridge_path
+from sparing.solvers.choice import sketch_pays
 
 D = 600
 X, Y = make()
@@ -181,6 +182,23 @@ def test_a_path_by_each_method(method):
         expected = solve_ridge(X, Y, ridge, method="cholesky").coef
         np.testing.assert_allclose(X @ solution.coef, X @ expected, atol=1e-2)
         assert (solution.sketch_size > 0) == (method == "sketch")
+
+
+@pytest.mark.parametrize(("n", "d"), [(1100, 1100), (7000, 950)])
+def test_a_path_chooses_by_the_rule_of_a_single_ridge(n, d):
+    """More than 1,000 columns where a sketch would do but, with many targets, does not pay; fewer where it does."""
+    A = np.random.default_rng(0).standard_normal((n, d)) / np.arange(1, d + 1) ** 2
+    y = A[:, 0] if n == 7000 else A[:, :60]
+    alone = solve_ridge(A, y, 1.0, random_state=0)
+    path = solve_ridge_path(A, y, [1.0], random_state=0)[0]
+    assert (path.sketch_size > 0) == (alone.sketch_size > 0) == (n == 7000)
+
+
+def test_steps_for_every_ridge_cost_more_than_factors_of_few_columns():
+    assert sketch_pays(4000, 4000, 500)
+    assert sketch_pays(4000, 4000, 500, n_ridges=10)
+    assert sketch_pays(16_000, 1000, 300)
+    assert not sketch_pays(16_000, 1000, 300, n_ridges=10)
 
 
 def refined_excess(A, y, ridge, w) -> float:

@@ -28,14 +28,14 @@ def test_duplicate_entries_of_a_sparse_matrix_add_up():
     assert source.read(0, np.array([1, 0])).tolist() == [3.0, 5.0]
 
 
-def test_a_memory_map_is_not_read_through(tmp_path):
-    """NaN, then, is a value that could not be had; an array in memory that holds one is refused."""
-    np.save(tmp_path / "X.npy", np.where(X == 4, np.nan, X))
-    source = ArraySource(np.load(tmp_path / "X.npy", mmap_mode="r"))
+@pytest.mark.parametrize("mode", ["r", None])
+def test_only_what_is_asked_for_is_read_and_nan_is_an_unavailable_value(mode, tmp_path):
+    np.save(tmp_path / "X.npy", np.where(X == 4, np.nan, np.where(X == 7, np.inf, X)))
+    source = ArraySource(np.load(tmp_path / "X.npy", mmap_mode=mode))
     np.testing.assert_array_equal(source.read(1, np.array([0, 1])), [np.nan, 5.0])
-    assert isinstance(source.X, np.memmap)
-    with pytest.raises(ValueError, match="X contains NaN"):
-        ArraySource(np.load(tmp_path / "X.npy"))
+    assert isinstance(source.X, np.memmap) == (mode == "r")
+    with pytest.raises(ValueError, match="X contains infinity, in row 1, column 3"):
+        source.read(1, np.array([0, 3, 1]))
 
 
 def test_reading_is_no_writing():

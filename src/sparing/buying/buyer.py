@@ -42,10 +42,12 @@ class Buyer:
         shop, ledger, most = self.shop, self.ledger, self.shop.most
         sizes = np.empty(last - first, np.int64)
         attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)
-        n, spent = buy_rows(
+        n, spent, row, infinite = buy_rows(
             self.plan.market(), shop.cheapest, self.seed, first_round, shop.budget, ledger.left,
             matrix_view(X), first, last, most, sizes, attributes, values,
         )  # fmt: skip
+        if infinite >= 0:
+            raise checks.infinite(row, infinite)
         attributes = attributes[:n]
         keep(sizes, attributes, values[:n], y[first:last], probabilities=self.plan.inclusion[attributes])
         ledger.record(last - first, n, spent)

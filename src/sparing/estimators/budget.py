@@ -26,8 +26,9 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     Notes
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
-    never saw, or saw only at one value, is taken for an ordinary one and looked at later. In a memory map, which is not
-    read through, NaN is an unavailable value; anywhere else NaN and infinity are refused.
+    never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value is read that is not
+    bought. NaN is an unavailable value, which is paid for; ``predict`` refuses it. Rows of which an infinite value is
+    bought are refused, and change nothing.
 
     Examples
     --------

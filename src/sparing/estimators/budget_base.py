@@ -168,10 +168,9 @@ class BudgetEstimator(BaseEstimator):
             ) from error
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
-        """Rows to learn from, read for NaN and infinity once; a memory map stays one and is not read through."""
-        mapped = isinstance(X, np.memmap)
+        """Rows to learn from; NaN is an unavailable value. They are not read: values are checked as they are bought."""
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
-        return (X if mapped and X.dtype == checked.dtype else checks.matrix(checked)), y
+        return checks.matrix(checked), y
 
     def _learn(self, X, y, *, reset: bool, n_examples: int | None = None) -> None:
         """Learn from these rows. ``n_examples`` says that they are all; the model is then solved for at once."""
@@ -279,4 +278,5 @@ class BudgetEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True  # to learn from; predictions are for whole rows
         return tags

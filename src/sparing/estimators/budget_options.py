@@ -42,8 +42,8 @@ OPTIONS = """budget : int, float or "auto"
         Kept for scikit-learn's conventions: learners that keep use all cores, an online learner is one sequence of
         steps.
     radius : float or "auto"
-        Online learners only: bound on the norm of the weights, for attributes divided by ``scale``. "auto" follows from
-        ``alpha`` if that is given, else from the variances of targets and attributes in the pilot.
+        Online learners only: bound on the norm of the weights of each output, for attributes divided by ``scale``.
+        "auto" follows from ``alpha`` if that is given, else from the variances of targets and attributes in the pilot.
     step_size : {"auto", "adaptive", "theory", "adagrad"} or float
         Online learners only: see :class:`sparing.learners.online.OnlineLearner`; "auto" is "adaptive".
     scale : "auto", None or array of shape (n_features,)
@@ -67,8 +67,8 @@ RESULTS = """coef_, intercept_ : array, float
         What was chosen (``setting``), among what (``candidates``, with estimated risks), and why (``why``).
     second_moments_ : array or None
         The moments that the looks follow, of scaled and centred attributes.
-    scale_, radius_ : array or None, float or None
-        What attributes were divided by, and the radius, of an online learner.
+    scale_, radius_ : array or None; float, array of shape (n_outputs,) or None
+        What attributes were divided by, and the radius (of each output), of an online learner.
     bound_ : float or None
         The theorem's bound on the excess risk, if the scaled attributes lie within [-1, 1]. There is one with
         ``step_size="theory"``, ``fit_intercept=False``, one output and design "uniform" or "moments".

@@ -1,5 +1,6 @@
 """From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
 
+from copy import copy
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
@@ -16,6 +17,7 @@ from sparing.models.summary import Summary, summarize
 
 PILOT_STREAM = 0x5EED  # the pilot's draws must not repeat those of the learner that follows with the same seed
 PILOT_LOOKS = 10  # per attribute, before its scale is believed
+SMALLEST, LARGEST_ATTRIBUTE, LARGEST_TARGET = 1e-140, 1e140, 1e75  # sizes whose squares and gradients are in range
 FLOOR = 0.05  # share of the draws that stays uniform where second moments are estimates
 
 
@@ -118,7 +120,19 @@ class OnlineFit:
         return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
     def run_checked(self, X, y) -> None:
-        """Learn from more rows, which have been checked; y has one column per output."""
+        """Learn from more rows, which have been checked; y has one column per output.
+
+        An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
+        """
+        before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
+        try:
+            self._learn_rows(X, y)
+        except ValueError:
+            vars(self).update(before)
+            self.bought, self.buyer.ledger = self.bought.take(np.arange(pilot)), ledger
+            raise
+
+    def _learn_rows(self, X, y) -> None:
         done = 0
         if self.learner is None:
             seen = self.buyer.ledger.examples
@@ -127,12 +141,13 @@ class OnlineFit:
             if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
         if self.learner is not None and done < X.shape[0]:
-            self.learner.run_checked(X[done:], y[done:])
+            self.learner.run_checked(X, y, first=done)
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
         scale, moments, summary = self.scale, np.ones(self.n_attributes), None
         if self.bought.n_examples:
+            self._check_sizes()
             summary = summarize(self.bought)
             scale = self._pilot_scale(summary) if is_auto(scale) else scale
             moments = self._estimates(summary, scale)
@@ -151,6 +166,23 @@ class OnlineFit:
             self.learner.recall(*known, self.bought.n_examples)
         self.bought = Cells(self.n_attributes, n_outputs=self.n_outputs)
 
+    def _check_sizes(self) -> None:
+        """Refuse attributes and targets whose squares, or those of their gradients, would overflow or vanish."""
+        largest = np.zeros(self.n_attributes)
+        np.maximum.at(largest, self.bought.attributes, np.abs(self.bought.values))
+        outputs = np.abs(self.bought.targets).max(axis=0)
+        small = (largest > 0.0) & (largest.max() < SMALLEST)  # beside larger attributes they are as good as zero
+        wrong = [("attribute", largest, small | (largest > LARGEST_ATTRIBUTE), LARGEST_ATTRIBUTE)]
+        wrong += [
+            ("output", outputs, (outputs > LARGEST_TARGET) | ((outputs > 0) & (outputs < SMALLEST)), LARGEST_TARGET)
+        ]
+        for name, sizes, bad, most in wrong:
+            if bad.any():
+                raise ValueError(
+                    f"{name} {np.argmax(bad)} has values of about {sizes[bad][0]:.0e}, which cannot be squared; "
+                    f"rescale it to between {SMALLEST:g} and {most:g}."
+                )
+
     def _squares(self, centers) -> np.ndarray:
         """Mean squared distances of the pilot's values from ``centers``."""
         attributes = self.bought.attributes
@@ -163,7 +195,7 @@ class OnlineFit:
         np.maximum.at(largest, attributes, np.abs(self.bought.values - self.center * summary.means[attributes]))
         typical = float(np.median(largest[largest > 0])) if largest.any() else 1.0
         unsure = 1.0 - np.minimum(summary.counts / PILOT_LOOKS, 1.0)
-        return np.maximum(np.where(largest > 0, largest, typical), unsure * typical)
+        return np.maximum(np.where(largest > 0, np.maximum(largest, SMALLEST), typical), unsure * typical)
 
     def _estimates(self, summary: Summary, scale) -> np.ndarray:
         """Second moments of the attributes as the model sees them, estimated from the pilot."""
@@ -178,22 +210,22 @@ class OnlineFit:
         """
         return 0.0 if scale is None else self.n_attributes / (self.looks * self.pilot_rows)
 
-    def _auto_radius(self, moments) -> float:
+    def _auto_radius(self, moments) -> np.ndarray:
         r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
 
         :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
         a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
-        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less.
+        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One for each output.
         """
         lasso, targets = self.penalty == "lasso", self.bought.targets
-        variance = float(np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0).sum())
-        if variance == 0.0:
-            return 1.0  # a constant target: zero weights fit it, whatever the radius
-        if not is_auto(self.alpha):
-            return variance / (2 * float(self.alpha)) if lasso else sqrt(variance / float(self.alpha))
-        return 3.0 * sqrt(variance / moments.sum() * (self.n_attributes if lasso else 1))
+        variances = np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0)
+        if is_auto(self.alpha):
+            radii = 3.0 * np.sqrt(variances / moments.sum() * (self.n_attributes if lasso else 1))
+        else:
+            radii = variances / (2 * float(self.alpha)) if lasso else np.sqrt(variances / float(self.alpha))
+        return np.where(variances > 0.0, radii, 1.0)  # zero weights fit a constant target, whatever the radius
 
-    def _make(self, radius: float, scale, moments) -> OnlineLearner:
+    def _make(self, radius, scale, moments) -> OnlineLearner:
         """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
         d, ridge, theory = self.n_attributes, self.penalty == "ridge", self.step_size == "theory"
         two_phased = self.design == "two-phase" and self.tube is None and self.costs is None

@@ -53,6 +53,11 @@ def second_moments(X, *, center: bool = False, chunk_rows: int | None = None) ->
             f"X is too large to square: the second moment of column {np.argmin(np.isfinite(moments))} is not "
             "finite; rescale X."
         )
+    if not center and (vanished := (moments == 0.0) & (mean != 0.0)).any():
+        raise ValueError(
+            f"X is too small to square: the second moment of column {np.argmax(vanished)} is zero, its mean is not; "
+            "rescale X."
+        )
     return moments
 
 
@@ -69,7 +74,8 @@ def half_norm(v) -> float:
     v = np.asarray(v, dtype=np.float64)
     if v.ndim != 1 or not np.isfinite(v).all():
         raise ValueError(f"v must be a vector of finite numbers; got shape {v.shape}: {v!r}.")
-    return float(np.sqrt(np.abs(v)).sum() ** 2)
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.sqrt(np.abs(v) / largest).sum() ** 2) if largest else 0.0
 
 
 def improvement_ratio(second_moments, penalty: str = "ridge") -> float:
@@ -87,6 +93,7 @@ def improvement_ratio(second_moments, penalty: str = "ridge") -> float:
     """
     checks.one_of("penalty", penalty, ("ridge", "lasso"))
     moments = checks.second_moments(second_moments)
+    moments = moments / moments.max()  # sums of the largest could overflow
     total = float(moments.sum())
     ratio = half_norm(moments) / total if penalty == "ridge" else total / float(moments.max())
     return ratio / moments.size

@@ -111,8 +111,8 @@ def weigh_inner(model, draws, first, last, total, repeats):
     """The weights w_j / (p_j repeats) of draws first..last of the inner product."""
     for s in range(first, last):
         j = draws.attributes[draws.place[draws.point_weights.size + s]]
-        over_p = model.numbers[SCALE] * total / (model.tree[j] * repeats)
         for c in range(model.rows.shape[1]):
+            over_p = model.numbers[SCALE, c] * total / (model.tree[j] * repeats)
             draws.inner_weights[s, c] = model.rows[j, c, WEIGHT] * over_p
 
 
@@ -165,7 +165,7 @@ def weigh(model, options, draws):
         return
     for i in range(model.rows.shape[0]):
         for c in range(model.rows.shape[1]):
-            draws.inner_weights[i, c] = model.numbers[SCALE] * model.rows[i, c, WEIGHT]
+            draws.inner_weights[i, c] = model.numbers[SCALE, c] * model.rows[i, c, WEIGHT]
 
 
 @part

@@ -53,22 +53,30 @@ def matrix_view(X) -> MatrixView:
 
 @part
 def gather(rows, row, attributes, first, last, values):
-    """``values[a] = X[row, attributes[a]]`` for a from first to last; in CSR rows by a binary search each."""
+    """``values[a] = X[row, attributes[a]]`` for a from first to last; in CSR rows by a binary search each.
+
+    Returns an attribute whose value is infinite, -1 if there is none.
+    """
+    infinite = -1
     if rows.indptr.size == 0:
         start = row * rows.row_step
         for a in range(first, last):
             values[a] = rows.values[start + attributes[a] * rows.column_step]
-        return
-    begin, end = rows.indptr[row], rows.indptr[row + 1]
+    else:
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        for a in range(first, last):
+            low, high, wanted = begin, end, attributes[a]
+            while low < high:
+                middle = (low + high) // 2
+                if rows.indices[middle] < wanted:
+                    low = middle + 1
+                else:
+                    high = middle
+            values[a] = rows.values[low] if low < end and rows.indices[low] == wanted else 0.0
     for a in range(first, last):
-        low, high, wanted = begin, end, attributes[a]
-        while low < high:
-            middle = (low + high) // 2
-            if rows.indices[middle] < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        values[a] = rows.values[low] if low < end and rows.indices[low] == wanted else 0.0
+        if abs(values[a]) == np.inf:
+            infinite = attributes[a]
+    return infinite
 
 
 @part

@@ -97,15 +97,18 @@ def count_purchases(market, cheapest, seed, rounds, money, attributes, counts):
 def buy_rows(market, cheapest, seed, first_round, money, left, rows, first, last, most, sizes, attributes, values):
     """Buy of the rows from first to last, with ``money`` for each and ``left`` for all of them; cell after cell.
 
-    Returns the number of cells and what they cost.
+    Returns the number of cells, what they cost, and the row and attribute at which an infinite value ended it; the
+    attribute is -1 if none did.
     """
     n, spent = 0, 0
     for row in range(first, last):
         round = first_round + row - first
         here = attributes[n : n + most]
         bought, price = choose(market, cheapest, seed, round, min(money, left - spent), here)
-        gather(rows, row, here, 0, bought, values[n : n + most])
+        infinite = gather(rows, row, here, 0, bought, values[n : n + most])
+        if infinite >= 0:
+            return n, spent, row, infinite
         sizes[row - first] = bought
         spent += price
         n += bought
-    return n, spent
+    return n, spent, last, -1

@@ -39,6 +39,8 @@ def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows
 
     While the cells of a round are on their way from memory, the point of the next round is drawn, and what that will
     need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table.
+
+    Returns the row, and the attribute, at which an infinite value ended it; the attribute is -1 if none did.
     """
     aim_point(table, options, ahead, model.counts[ROUND])
     ask_point(table, options, ahead)
@@ -53,5 +55,8 @@ def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows
             fetch(rows, row + 1, ahead.attributes, 0, ahead.sizes[1])
             fetch_model(model, ahead)
         weigh(model, options, draws)
-        gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        if infinite >= 0:
+            return row, infinite
         tell(model, seen, options, draws, values, y[row], point, phi)
+    return last, -1

@@ -17,8 +17,8 @@ from sparing.kernels.compiling import entry, part
 from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, word
 from sparing.kernels.sampling import tree_total
-from sparing.kernels.state import AVERAGED, EXAMPLES, ROUND, SCALE, SCALE_SUM
-from sparing.kernels.tell import LARGEST, as_learnt, book, estimate_point, longest_entry, remember, ridge_step
+from sparing.kernels.state import EXAMPLES, ROUND
+from sparing.kernels.tell import as_learnt, book, estimate_point, remember, step
 
 MOST_ORDERS = 64  # an order is the number of trailing zeros of a random word: order 64 would come once in 2^64 calls
 _ORDER_SLOTS = 1 << 62  # slots of a round that no draw of an attribute reaches
@@ -127,8 +127,8 @@ def ask_series(model, table, options, series, draws, terms):
 
 @part
 def series_slope(draws, values, y, seen, options, series, terms, phi):
-    """Fill ``phi`` (one per output) by the products of GenEst, line 14. False if it is not a finite number."""
-    n_point, finite = draws.point_weights.size, True
+    """Fill ``phi`` (one per output) by the products of GenEst, line 14."""
+    n_point = draws.point_weights.size
     for c in range(phi.size):
         target = y[c] - seen.targets[c] if options.center else y[c]
         slope, first = 0.0, 0
@@ -146,19 +146,13 @@ def series_slope(draws, values, y, seen, options, series, terms, phi):
             slope += product
             first = 0 if series.shared else at
         phi[c] = target * slope if series.margin else slope
-        finite = finite and np.isfinite(phi[c])
-    return finite
 
 
 @entry
-def tell_slope(model, seen, options, draws, values, y, point, phi, known):
-    """One round whose slope is known, as it is exactly for w = 0. Without a known one there is no step."""
+def tell_slope(model, seen, options, draws, values, y, point, phi):
+    """One round whose slope is known, as it is exactly for w = 0. Without a finite one there is no step."""
     estimate_point(draws, values, seen, options, point)
-    model.numbers[SCALE_SUM] += model.numbers[SCALE]
-    model.counts[AVERAGED] += 1
-    longest = longest_entry(draws, point, phi)
-    if known and longest < LARGEST:
-        ridge_step(model, draws, options, point, phi, longest)
+    step(model, draws, options, point, phi)
     book(model, draws)
     if options.track:
         remember(seen, draws, values, y, model.counts[EXAMPLES])
@@ -167,16 +161,21 @@ def tell_slope(model, seen, options, draws, values, y, point, phi, known):
 @entry
 def tell_series(model, seen, options, series, draws, terms, values, y, point, phi):
     """One round after its values are known."""
-    known = series_slope(draws, values, y, seen, options, series, terms, phi)
-    tell_slope(model, seen, options, draws, values, y, point, phi, known)
+    series_slope(draws, values, y, seen, options, series, terms, phi)
+    tell_slope(model, seen, options, draws, values, y, point, phi)
 
 
 @entry
 def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, first, last):
-    """Rounds over rows first..last of a matrix; returns the row before which it stopped because w = 0."""
+    """Rounds over rows first..last of a matrix; returns the row before which it stopped.
+
+    That is because w = 0, or because the value of an attribute, which is returned too, is infinite; otherwise it is -1.
+    """
     for row in range(first, last):
         if not ask_series(model, table, options, series, draws, terms):
-            return row
-        gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+            return row, -1
+        infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        if infinite >= 0:
+            return row, infinite
         tell_series(model, seen, options, series, draws, terms, values, y[row], point, phi)
-    return last
+    return last, -1

@@ -1,7 +1,10 @@
 """What a learner is made of: named tuples of arrays, changed in place by the kernels.
 
-Weights are stored as w = scale * v. A projection or a normalisation changes ``scale`` alone, a gradient step changes
-only the entries of v that were looked at, so no round passes over all d attributes.
+Weights are stored as w = scale * v, with a scale for each output. A projection or a normalisation changes ``scale``
+alone, a gradient step changes only the entries of v that were looked at, so no round passes over all d attributes.
+
+Outputs share the looks and nothing else: each has its own ball, step size and norm, so the units of one do not matter
+to another. In p each counts relative to the size that its weights had when p was last rebuilt.
 """
 
 from typing import NamedTuple
@@ -29,13 +32,16 @@ SQUARES = {RIDGE: 2, LASSO: 4, SHRUNK: 2}
 # columns of Seen.attributes
 LOOKS, MEAN, VARIANCE, UNIT = range(4)
 
-# entries of Model.numbers
-SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS = range(5)
+# rows of Model.numbers, which has a column per output
+SCALE, SCALE_SUM, SIZE, SIZE_ERROR, GRADIENTS, SHARE = range(6)
 # entries of Model.counts
-ROUND, AVERAGED, CELLS, DRAWS, EXAMPLES = range(5)
+ROUND, AVERAGED, CELLS, DRAWS, EXAMPLES, SKIPPED = range(6)
 
 FOLD = 2.0**-20
 """How far ``scale`` may fall before it is multiplied out. Each halving costs the average one bit of its 53."""
+
+STALE = 2.0
+"""How far the norm of an output may move, up or down, before its share of p is set anew: O(d), but ever more seldom."""
 
 
 class Model(NamedTuple):
@@ -66,8 +72,8 @@ class Options(NamedTuple):
     penalty: int
     inner: int
     step_kind: int
-    step: float
-    radius: float
+    step: np.ndarray  # (c,)
+    radius: np.ndarray  # (c,)
     center: bool  # subtract running means from attributes and targets
     scaled: bool  # multiply attributes by their units
     track: bool  # keep the running moments
@@ -85,8 +91,8 @@ def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
         importance=np.zeros(0) if importance is None else np.ascontiguousarray(importance, dtype=np.float64),
         tree=in_lines(np.zeros(starts[-1])),
         starts=starts,
-        numbers=np.zeros(5),
-        counts=np.zeros(5, np.int64),
+        numbers=np.zeros((6, n_outputs)),
+        counts=np.zeros(6, np.int64),
     )
     restart(model, np.zeros((n_attributes, n_outputs)), options)
     return model
@@ -105,6 +111,7 @@ def mass(model, inner, i):
     total = 0.0
     for c in range(model.rows.shape[1]):
         v = model.rows[i, c, WEIGHT]
+        v *= model.numbers[SHARE, c]
         total += abs(v) if inner == ABSOLUTE else v * v
     return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
 
@@ -126,37 +133,88 @@ def add_exactly(total, error, term):
 
 
 @entry
-def fold(model, factor, inner):
-    """Multiply v, z+ and z- by ``factor``, and write the sum of all w out, so that SCALE_SUM starts at zero. O(d).
+def fold(model, c, factor, penalty, inner):
+    """Multiply v, z+ and z- of output c by ``factor``, and write the sum of its w out: SCALE_SUM starts at zero. O(d).
 
     Loops, here as in all kernels: array expressions take Numba many times as long to compile.
     """
-    rows, summed = model.rows, model.numbers[SCALE_SUM]
-    model.numbers[SCALE_SUM] = 0.0
+    rows, summed = model.rows, model.numbers[SCALE_SUM, c]
+    model.numbers[SCALE_SUM, c] = 0.0
     for i in range(rows.shape[0]):
-        for c in range(rows.shape[1]):
-            rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
-            rows[i, c, WEIGHT] *= factor
-            if rows.shape[2] > MINUS:
-                rows[i, c, PLUS] *= factor
-                rows[i, c, MINUS] *= factor
-    rebuild(model, inner)
+        rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
+        rows[i, c, WEIGHT] *= factor
+        if rows.shape[2] > MINUS:
+            rows[i, c, PLUS] *= factor
+            rows[i, c, MINUS] *= factor
+    measure(model, c, penalty)
+    share_evenly(model, penalty, inner)
 
 
 @entry
-def measure(model, penalty):
-    """Take SIZE anew: the sum of z+ and z- for lasso, of v^2 otherwise. O(d)."""
+def measure(model, c, penalty):
+    """Take SIZE of output c anew: the sum of z+ and z- for lasso, of |v| for AER, of v^2 otherwise. O(d)."""
     rows, total = model.rows, 0.0
     for i in range(rows.shape[0]):
-        for c in range(rows.shape[1]):
-            v = rows[i, c, WEIGHT]
-            total += rows[i, c, PLUS] + rows[i, c, MINUS] if penalty == LASSO else v * v
-    model.numbers[SIZE], model.numbers[SIZE_ERROR] = total, 0.0
+        v = rows[i, c, WEIGHT]
+        if penalty == LASSO:
+            total += rows[i, c, PLUS] + rows[i, c, MINUS]
+        else:
+            total += abs(v) if penalty == SHRUNK else v * v
+    model.numbers[SIZE, c], model.numbers[SIZE_ERROR, c] = total, 0.0
+
+
+@part
+def norm(model, c, penalty):
+    """The norm of v of output c: in the units of its weights, whatever SIZE is."""
+    size = max(model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c], 0.0)
+    return np.sqrt(size) if penalty == RIDGE else size
+
+
+@entry
+def share_evenly(model, penalty, inner):
+    """Give every output whose weights are not zero the same share of p. O(d)."""
+    numbers = model.numbers
+    for c in range(numbers.shape[1]):
+        length = norm(model, c, penalty)
+        numbers[SHARE, c] = 1.0 if numbers.shape[1] == 1 else (1.0 / length if length > 0.0 else 0.0)
+    rebuild(model, inner)
+
+
+@part
+def shares_are_stale(model, penalty):
+    """Whether the norm of an output has moved far from what its share of p stands for."""
+    numbers, stale = model.numbers, False
+    if numbers.shape[1] > 1:
+        for c in range(numbers.shape[1]):
+            length = norm(model, c, penalty)
+            moved = length * numbers[SHARE, c]
+            stale = stale or (length > 0.0 and not (1.0 / STALE < moved < STALE))
+    return stale
 
 
 def weights(model) -> np.ndarray:
     """The current weights w, (d, c)."""
     return model.numbers[SCALE] * model.rows[:, :, WEIGHT]
+
+
+def restored(model, penalty, inner) -> Model:
+    """A model as it was saved. Version 0.1.0 had one ball for all outputs; from here on each has its own."""
+    model = model._replace(counts=np.pad(model.counts, (0, SKIPPED + 1 - model.counts.size)))
+    if model.numbers.ndim == 2:
+        return model
+    n_outputs = model.rows.shape[1]
+    model = model._replace(numbers=np.vstack([np.tile(model.numbers[:, None], n_outputs), np.ones(n_outputs)]))
+    if n_outputs > 1:
+        for c in range(n_outputs):
+            measure(model, c, penalty)
+        share_evenly(model, penalty, inner)
+    return model
+
+
+def restored_options(saved, n_outputs) -> Options:
+    """Options as they were saved; version 0.1.0 had one step size and one radius for all outputs."""
+    each = {name: np.array(np.broadcast_to(saved[name], n_outputs), np.float64) for name in ("step", "radius")}
+    return Options(**{name: each[name] if name in each else value.item() for name, value in saved.items()})
 
 
 def average(model) -> np.ndarray:
@@ -178,15 +236,16 @@ def restart(model, start, options) -> None:
     numbers[:] = 0.0
     model.counts[AVERAGED] = 0
     if options.penalty == LASSO:
-        spare = max(options.radius - np.abs(start).sum(), 1e-6 * options.radius) / (2 * start.size)
-        unit = options.radius / (2 * start.size)  # z+ = z- = 1 where start is 0 everywhere
+        d = start.shape[0]
+        spare = np.maximum(options.radius - np.abs(start).sum(axis=0), 1e-6 * options.radius) / (2 * d)
+        unit = options.radius / (2 * d)  # z+ = z- = 1 where start is 0 everywhere
         rows[:, :, PLUS] = (np.maximum(start, 0.0) + spare) / unit
         rows[:, :, MINUS] = (np.maximum(-start, 0.0) + spare) / unit
         rows[:, :, WEIGHT] = rows[:, :, PLUS] - rows[:, :, MINUS]
-        numbers[SIZE] = rows[:, :, PLUS].sum() + rows[:, :, MINUS].sum()
+        numbers[SIZE] = rows[:, :, PLUS].sum(axis=0) + rows[:, :, MINUS].sum(axis=0)
         numbers[SCALE] = options.radius / numbers[SIZE]
     else:
         rows[:, :, WEIGHT] = start
-        numbers[SIZE] = np.square(start).sum()
+        numbers[SIZE] = (np.abs(start) if options.penalty == SHRUNK else np.square(start)).sum(axis=0)
         numbers[SCALE] = 1.0
-    rebuild(model, options.inner)
+    share_evenly(model, options.penalty, options.inner)

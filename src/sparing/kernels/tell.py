@@ -30,6 +30,7 @@ from sparing.kernels.state import (
     SHRUNK,
     SIZE,
     SIZE_ERROR,
+    SKIPPED,
     SQUARES,
     UNIT,
     VARIANCE,
@@ -37,7 +38,8 @@ from sparing.kernels.state import (
     add_exactly,
     fold,
     mass,
-    measure,
+    share_evenly,
+    shares_are_stale,
 )
 
 RIDGE_SQUARES, LASSO_SQUARES = SQUARES[RIDGE], SQUARES[LASSO]
@@ -79,10 +81,7 @@ def as_learnt(x, i, seen, options):
 
 @part
 def estimate(draws, values, y, seen, options, point, phi):
-    """Fill ``point`` and ``phi`` (one per output).
-
-    Returns false if the inner product is unavailable because a value told was NaN.
-    """
+    """Fill ``point`` and ``phi`` (one per output), which is NaN if a value of the inner product is unavailable."""
     n_point = draws.point_weights.size
     estimate_point(draws, values, seen, options, point)
     for c in range(phi.size):
@@ -92,11 +91,8 @@ def estimate(draws, values, y, seen, options, point, phi):
         x = as_learnt(values[a], draws.attributes[a], seen, options)
         for c in range(phi.size):
             phi[c] += draws.inner_weights[s, c] * x
-    known = True
     for c in range(phi.size):
         phi[c] = slope(phi[c], options.tube, options.accuracy)
-        known = known and np.isfinite(phi[c])
-    return known
 
 
 @part
@@ -115,136 +111,140 @@ def remember(seen, draws, values, y, examples):
 
 
 @part
-def longest_entry(draws, point, phi):
-    """The largest entry of the gradient estimate."""
-    largest_phi = largest_point = 0.0
-    for c in range(phi.size):
-        largest_phi = max(largest_phi, abs(phi[c]))
+def largest_entry(draws, point):
+    """The largest entry of the point."""
+    largest = 0.0
     for a in range(draws.sizes[1]):
-        largest_point = max(largest_point, abs(point[a]))
-    return largest_phi * largest_point
+        largest = max(largest, abs(point[a]))
+    return largest
 
 
 @part
-def _common_step(model, options, point, n, phi):
-    """The step size of this round where all attributes share one."""
+def _common_step(model, options, point, n, slope, c):
+    """The step size of this round for output c, where all attributes share one."""
     if options.step_kind == FIXED:
-        return options.step
-    squared_phi = squared_point = 0.0
-    for c in range(phi.size):
-        squared_phi += phi[c] * phi[c]
+        return options.step[c]
+    squared_point = 0.0
     for a in range(n):
         squared_point += point[a] * point[a]
-    model.numbers[GRADIENTS] += squared_phi * squared_point
-    return options.step / np.sqrt(model.numbers[GRADIENTS]) if model.numbers[GRADIENTS] > 0.0 else 0.0
+    model.numbers[GRADIENTS, c] += slope * slope * squared_point
+    gradients = model.numbers[GRADIENTS, c]
+    return options.step[c] / np.sqrt(gradients) if gradients > 0.0 else 0.0
 
 
 @part
-def ridge_step(model, draws, options, point, phi, longest):
-    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only.
+def ridge_step(model, draws, options, point, slope, longest, c):
+    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only, for output c.
 
     A step far out of the ball will make the scale tiny, so the sum of all w is written out before: it would drown.
     """
     rows, numbers, n = model.rows, model.numbers, draws.sizes[1]
     per_attribute = options.step_kind == ADAGRAD
-    eta = options.step if per_attribute else _common_step(model, options, point, n, phi)
-    if eta * longest > LONG * options.radius and not per_attribute:
-        fold(model, numbers[SCALE], options.inner)
-        numbers[SCALE] = 1.0
-        measure(model, RIDGE)
-    over_scale = 1.0 / numbers[SCALE]
-    size, lost = numbers[SIZE], numbers[SIZE_ERROR]
+    eta = options.step[c] if per_attribute else _common_step(model, options, point, n, slope, c)
+    if eta * longest > LONG * options.radius[c] and not per_attribute:
+        fold(model, c, numbers[SCALE, c], RIDGE, options.inner)
+        numbers[SCALE, c] = 1.0
+    over_scale = 1.0 / numbers[SCALE, c]
+    size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
     for a in range(n):
         i = draws.attributes[a]
-        for c in range(phi.size):
-            g = phi[c] * point[a]
-            move = eta * g
-            if per_attribute:
-                rows[i, c, RIDGE_SQUARES] += g * g
-                move = move / np.sqrt(rows[i, c, RIDGE_SQUARES]) if rows[i, c, RIDGE_SQUARES] > 0.0 else 0.0
-            old = rows[i, c, WEIGHT]
-            new = old - move * over_scale
-            rows[i, c, WEIGHT] = new
-            rows[i, c, OFFSET] -= (new - old) * numbers[SCALE_SUM]
-            size, lost = add_exactly(size, lost, -(old * old))
-            size, lost = add_exactly(size, lost, new * new)
-        model.tree[i] = mass(model, options.inner, i)
-    numbers[SIZE], numbers[SIZE_ERROR] = size, lost
-    tree_refresh(model.tree, model.starts, draws.attributes, n)
-    squared_norm = numbers[SCALE] * numbers[SCALE] * (size + lost)
-    if squared_norm > options.radius * options.radius:
-        numbers[SCALE] *= options.radius / np.sqrt(squared_norm)
-        if numbers[SCALE] < FOLD:
-            fold(model, numbers[SCALE], options.inner)
-            numbers[SCALE] = 1.0
-            measure(model, RIDGE)
+        g = slope * point[a]
+        move = eta * g
+        if per_attribute:
+            rows[i, c, RIDGE_SQUARES] += g * g
+            move = move / np.sqrt(rows[i, c, RIDGE_SQUARES]) if rows[i, c, RIDGE_SQUARES] > 0.0 else 0.0
+        old = rows[i, c, WEIGHT]
+        new = old - move * over_scale
+        rows[i, c, WEIGHT] = new
+        rows[i, c, OFFSET] -= (new - old) * numbers[SCALE_SUM, c]
+        size, lost = add_exactly(size, lost, -(old * old))
+        size, lost = add_exactly(size, lost, new * new)
+    numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
+    squared_norm = numbers[SCALE, c] * numbers[SCALE, c] * (size + lost)
+    if squared_norm > options.radius[c] * options.radius[c]:
+        numbers[SCALE, c] *= options.radius[c] / np.sqrt(squared_norm)
+        if numbers[SCALE, c] < FOLD:
+            fold(model, c, numbers[SCALE, c], RIDGE, options.inner)
+            numbers[SCALE, c] = 1.0
 
 
 @part
-def _largest_square(model, draws, point, phi):
+def _largest_square(model, draws, point, slope, c):
     """Add the squared gradient entries to their sums; the largest sum stands for m G^2 of Theorem 4.1."""
     for a in range(draws.sizes[1]):
-        for c in range(phi.size):
-            g = phi[c] * point[a]
-            model.rows[draws.attributes[a], c, LASSO_SQUARES] += g * g
-            total = model.rows[draws.attributes[a], c, LASSO_SQUARES]
-            model.numbers[GRADIENTS] = max(model.numbers[GRADIENTS], total)
-    return model.numbers[GRADIENTS]
+        g = slope * point[a]
+        model.rows[draws.attributes[a], c, LASSO_SQUARES] += g * g
+        total = model.rows[draws.attributes[a], c, LASSO_SQUARES]
+        model.numbers[GRADIENTS, c] = max(model.numbers[GRADIENTS, c], total)
+    return model.numbers[GRADIENTS, c]
 
 
 @part
-def lasso_step(model, draws, options, point, phi):
-    """GAELR, lines 12-16: z+- <- z+- exp(-+ eta clip(g, 1 / eta)), at the attributes looked at only."""
+def lasso_step(model, draws, options, point, slope, c):
+    """GAELR, lines 12-16: z+- <- z+- exp(-+ eta clip(g, 1 / eta)), at the attributes looked at only, for output c."""
     rows, numbers, n = model.rows, model.numbers, draws.sizes[1]
-    eta = options.step
+    eta = options.step[c]
     if options.step_kind == ADAPTIVE:
-        eta /= np.sqrt(max(_largest_square(model, draws, point, phi), _SMALLEST))
-    size, lost = numbers[SIZE], numbers[SIZE_ERROR]
+        largest = _largest_square(model, draws, point, slope, c)
+        eta = eta / np.sqrt(largest) if largest > 0.0 else 0.0
+    size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
     for a in range(n):
         i = draws.attributes[a]
-        for c in range(phi.size):
-            g = phi[c] * point[a]
-            move = eta * g
-            if options.step_kind == ADAGRAD:
-                rows[i, c, LASSO_SQUARES] += g * g
-                move = move / np.sqrt(rows[i, c, LASSO_SQUARES]) if rows[i, c, LASSO_SQUARES] > 0.0 else 0.0
-            grow = np.exp(min(max(move, -1.0), 1.0))
-            size, lost = add_exactly(size, lost, -rows[i, c, PLUS])
-            size, lost = add_exactly(size, lost, -rows[i, c, MINUS])
-            rows[i, c, PLUS] = max(rows[i, c, PLUS] / grow, _SMALLEST)
-            rows[i, c, MINUS] = max(rows[i, c, MINUS] * grow, _SMALLEST)
-            size, lost = add_exactly(size, lost, rows[i, c, PLUS])
-            size, lost = add_exactly(size, lost, rows[i, c, MINUS])
-            old, new = rows[i, c, WEIGHT], rows[i, c, PLUS] - rows[i, c, MINUS]
-            rows[i, c, WEIGHT] = new
-            rows[i, c, OFFSET] -= (new - old) * numbers[SCALE_SUM]
-        model.tree[i] = mass(model, options.inner, i)
-    numbers[SIZE], numbers[SIZE_ERROR] = size, lost
-    tree_refresh(model.tree, model.starts, draws.attributes, n)
-    begin = 2.0 * rows.shape[0] * rows.shape[1]
+        g = slope * point[a]
+        move = eta * g
+        if options.step_kind == ADAGRAD:
+            rows[i, c, LASSO_SQUARES] += g * g
+            move = move / np.sqrt(rows[i, c, LASSO_SQUARES]) if rows[i, c, LASSO_SQUARES] > 0.0 else 0.0
+        grow = np.exp(min(max(move, -1.0), 1.0))
+        size, lost = add_exactly(size, lost, -rows[i, c, PLUS])
+        size, lost = add_exactly(size, lost, -rows[i, c, MINUS])
+        rows[i, c, PLUS] = max(rows[i, c, PLUS] / grow, _SMALLEST)
+        rows[i, c, MINUS] = max(rows[i, c, MINUS] * grow, _SMALLEST)
+        size, lost = add_exactly(size, lost, rows[i, c, PLUS])
+        size, lost = add_exactly(size, lost, rows[i, c, MINUS])
+        old, new = rows[i, c, WEIGHT], rows[i, c, PLUS] - rows[i, c, MINUS]
+        rows[i, c, WEIGHT] = new
+        rows[i, c, OFFSET] -= (new - old) * numbers[SCALE_SUM, c]
+    numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
+    begin = 2.0 * rows.shape[0]
     if size * FOLD > begin:
-        fold(model, begin / size, options.inner)
-        measure(model, LASSO)
-    numbers[SCALE] = options.radius / (numbers[SIZE] + numbers[SIZE_ERROR])
+        fold(model, c, begin / size, LASSO, options.inner)
+    numbers[SCALE, c] = options.radius[c] / (numbers[SIZE, c] + numbers[SIZE_ERROR, c])
 
 
 @part
-def step(model, draws, options, point, phi, known):
-    """Count this round's weights into the average, then move them.
+def redraw(model, draws, options):
+    """Let p follow the weights that were just moved."""
+    if shares_are_stale(model, options.penalty):
+        share_evenly(model, options.penalty, options.inner)
+        return
+    for a in range(draws.sizes[1]):
+        model.tree[draws.attributes[a]] = mass(model, options.inner, draws.attributes[a])
+    tree_refresh(model.tree, model.starts, draws.attributes, draws.sizes[1])
 
-    Not if the slope is not known, nor by a gradient so large that its square would overflow: that is no value to trust.
+
+@part
+def step(model, draws, options, point, phi):
+    """Count this round's weights into the average, then move them, output by output.
+
+    Not if its slope is not known, nor by a gradient so large that its square would overflow: that is no value to trust.
     """
     if options.learn:
-        model.numbers[SCALE_SUM] += model.numbers[SCALE]
         model.counts[AVERAGED] += 1
-        longest = longest_entry(draws, point, phi)
-        if known and longest < LARGEST:
-            if options.penalty == LASSO:
-                lasso_step(model, draws, options, point, phi)
-            elif options.penalty == SHRUNK:
-                shrunk_step(model, draws, options, point, phi)
-            else:
-                ridge_step(model, draws, options, point, phi, longest)
+        largest = largest_entry(draws, point)
+        for c in range(phi.size):
+            model.numbers[SCALE_SUM, c] += model.numbers[SCALE, c]
+            longest = abs(phi[c]) * largest
+            if longest >= LARGEST:
+                model.counts[SKIPPED] += 1
+            elif np.isfinite(longest):
+                if options.penalty == LASSO:
+                    lasso_step(model, draws, options, point, phi[c], c)
+                elif options.penalty == SHRUNK:
+                    shrunk_step(model, draws, options, point, phi[c], c)
+                else:
+                    ridge_step(model, draws, options, point, phi[c], longest, c)
+        redraw(model, draws, options)
 
 
 @part
@@ -259,8 +259,8 @@ def book(model, draws):
 @part
 def tell(model, seen, options, draws, values, y, point, phi):
     """One round after its values are known: O(b log d)."""
-    known = estimate(draws, values, y, seen, options, point, phi)
-    step(model, draws, options, point, phi, known)
+    estimate(draws, values, y, seen, options, point, phi)
+    step(model, draws, options, point, phi)
     book(model, draws)
     if options.track:
         remember(seen, draws, values, y, model.counts[EXAMPLES])

@@ -1,7 +1,8 @@
 """The loop that all learners share: ask, check what is told, and go over rows or a source."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,14 @@ class Loop(ABC):
     @abstractmethod
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a checked matrix, compiled: the same as asking and telling."""
+
+    @abstractmethod
+    def _return_to(self, before: Any) -> None:
+        """Be again as ``_mark`` found it."""
+
+    @abstractmethod
+    def _mark(self, n_rows: int) -> Any:
+        """What ``_return_to`` needs to undo all that a run over so many rows may change."""
 
     def begin(self, n_examples: int | None = None) -> None:  # noqa: B027  # most learners have nothing to prepare
         """Prepare the first round, when it is known how many examples will come."""
@@ -71,23 +80,45 @@ class Loop(ABC):
 
         Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
         the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
-        """
-        if ledger is not None or hasattr(X, "read"):
-            return self._run_source(X if hasattr(X, "read") else ArraySource(X), y, ledger, progress)
-        X = checks.matrix(X, self.n_attributes)
-        return self.run_checked(X, self._targets(y, X.shape[0]), progress=progress)
 
-    def run_checked(self, X, y: np.ndarray, *, progress: Callable[[int], None] | None = None) -> Self:
-        """As ``run``, over a matrix and targets that ``sparing.checks`` has passed: they are not read once more."""
-        self.begin(X.shape[0])
-        row = 0
-        while row < X.shape[0]:
-            last = min(row + self._chunk(), X.shape[0])
-            self._learn_rows(X, y, row, last)
-            if progress is not None:
-                progress(last - row)
-            row = last
+        Only values that are bought are read. NaN is an unavailable value. An infinite one in an array refuses the
+        whole run, which then changes nothing and is not charged.
+        """
+        if hasattr(X, "read"):
+            return self._run_source(X, y, ledger, progress)
+        X = checks.matrix(X, self.n_attributes)
+        y = self._targets(y, X.shape[0])
+        if ledger is None:
+            return self.run_checked(X, y, progress=progress)
+        books = ledger.examples, ledger.cells, ledger.spent_units
+        try:
+            with self._undone_by_infinity(X.shape[0]):
+                return self._run_source(ArraySource(X), y, ledger, progress)
+        except checks.InfiniteValue:
+            ledger.examples, ledger.cells, ledger.spent_units = books
+            raise
+
+    def run_checked(self, X, y: np.ndarray, *, first: int = 0, progress: Callable[[int], None] | None = None) -> Self:
+        """As ``run``, from row ``first`` on, over a matrix and targets that ``sparing.checks`` has passed."""
+        with self._undone_by_infinity(X.shape[0] - first):
+            self.begin(X.shape[0] - first)
+            while first < X.shape[0]:
+                last = min(first + self._chunk(), X.shape[0])
+                self._learn_rows(X, y, first, last)
+                if progress is not None:
+                    progress(last - first)
+                first = last
         return self
+
+    @contextmanager
+    def _undone_by_infinity(self, n_rows: int) -> Iterator[None]:
+        """A run over so many rows that meets an infinite value leaves the learner as it was."""
+        before = self._mark(n_rows)
+        try:
+            yield
+        except checks.InfiniteValue:
+            self._return_to(before)
+            raise
 
     def _run_source(self, source: Source, y, ledger, progress) -> Self:
         if source.n_attributes != self.n_attributes:

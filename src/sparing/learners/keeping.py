@@ -2,7 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from typing import Any, ClassVar, Self
 
@@ -108,6 +110,13 @@ class KeepingLearner(Saved, Loop):
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
         self.buyer.buy(X, y, self.n_rounds, first, last, self.bought.extend)
         self._move_on()
+
+    def _mark(self, n_rows: int) -> tuple:
+        return self.bought.n_examples, copy(self.buyer.ledger), self.buyer.plan, self._next_plan, self._fitted
+
+    def _return_to(self, before: tuple) -> None:
+        n_examples, self.buyer.ledger, self.buyer.plan, self._next_plan, self._fitted = before
+        self.bought = self.bought.take(np.arange(n_examples))
 
     # Where to look ---------------------------------------------------------------------------------------------------
 
@@ -258,5 +267,12 @@ class KeepingLearner(Saved, Loop):
 
     def _restore(self, groups) -> None:
         self.bought = Cells.from_state(groups["cells"])
-        rounds, cells, next_plan = groups[""]["counts"]
-        self._go_on(rounds, cells, float(groups[""]["spent"]), next_plan, groups[""]["shares"])
+        names, counts = ("counts of rounds", "counts of cells", "counts of the next plan"), groups[""]["counts"]
+        rounds, cells, next_plan = map(partial(checks.whole, at_least=0), names, counts)
+        if rounds != self.bought.n_examples or cells < len(self.bought) or next_plan < 1:
+            raise ValueError(
+                f"the state counts {rounds} examples and {cells} cells but holds {self.bought.n_examples} and "
+                f"{len(self.bought)}, and plans next at {next_plan}; it is damaged. Restore another."
+            )
+        spent = checks.positive("spent", float(groups[""]["spent"]), zero=True)
+        self._go_on(rounds, cells, spent, next_plan, checks.shares(groups[""]["shares"], self.buyer.shop.prices.size))

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Any, ClassVar, NamedTuple
+from warnings import warn
 
 import numpy as np
 
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
+from sparing.kernels.tell import LARGEST
 from sparing.learners.ask_tell import Loop
 from sparing.learners.online_state import Memory, State
 from sparing.learners.slopes import Drawn, Pending, PlugInSlope, SeriesSlope
@@ -38,15 +40,15 @@ class StepRule(NamedTuple):
     size: str | float
     scale: float = 1.0
 
-    def constant(self, penalty: str, radius: float, d: int, theorem: Callable[[], dict[str, Any]]) -> float:
+    def constant(self, penalty: str, radius: float, d: int, theorem: Callable[[float], dict[str, Any]]) -> float:
         """The constant; ``theorem`` gives the arguments of the theorem, which need not be known otherwise."""
         if not isinstance(self.size, str):
             return self.scale * float(self.size)
         if self.size == "theory":
-            return self.scale * theory.step_size(**theorem())
-        if self.size == "adagrad":
-            return self.scale * radius / sqrt(d)
-        return self.scale * (sqrt(log(2 * d) / 5) if penalty == "lasso" else radius)
+            return self.scale * theory.step_size(**theorem(radius))
+        if penalty == "lasso":  # an exponent: no units
+            return self.scale * sqrt(log(2 * d) / 5)
+        return self.scale * (radius / sqrt(d) if self.size == "adagrad" else radius)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -62,8 +64,8 @@ class OnlineLearner(Memory, Loop):
         d.
     budget : int
         Attributes to look at per example, the papers' k + 1: from 2 to d.
-    radius : float
-        B: the weights stay within this 2-norm (ridge) or 1-norm (lasso).
+    radius : float, or array of shape (n_outputs,)
+        B: the weights of each output stay within this 2-norm (ridge) or 1-norm (lasso).
     n_examples : int, optional
         m, how many examples will come. Only ``step_size="theory"`` and a phase one given as a fraction need it;
         ``run`` fills it in.
@@ -86,14 +88,14 @@ class OnlineLearner(Memory, Loop):
     norm_bound : float
         X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which is 1 in the theorems.
     n_outputs : int
-        Targets learned at once from the same looks.
+        Targets learned at once from the same looks, which serve all of them alike; each has its own ball and step size.
     random_state : int
         Every query is a pure function of this seed, its round and what was told before.
     """
 
     n_attributes: int = field(kw_only=False)
     budget: int
-    radius: float
+    radius: float | np.ndarray
     n_examples: int | None = None
     step_size: str | float = "theory"
     step_scale: float = 1.0
@@ -111,10 +113,10 @@ class OnlineLearner(Memory, Loop):
     def __post_init__(self):
         d = checks.whole("n_attributes", self.n_attributes)
         self.budget = d if self.reads_everything else checks.attribute_budget(self.budget, d)
-        self.radius = checks.positive("radius", self.radius)
+        checks.whole("n_outputs", self.n_outputs)
+        self.radius = checks.radius(self.radius, self.n_outputs)
         checks.positive("step_scale", self.step_scale)
         checks.positive("norm_bound", self.norm_bound)
-        checks.whole("n_outputs", self.n_outputs)
         checks.one_of("split", self.split, ("paper", "even"))
         checks.one_of("inner", self.inner, ("paper", "improved", "absolute"))
         checks.one_of_or(checks.positive, "step_size", self.step_size, STEPS)
@@ -191,7 +193,13 @@ class OnlineLearner(Memory, Loop):
         return int(min(CHUNK, self._design.until - self.n_rounds))
 
     def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+        before = self._count(kernel.SKIPPED)
         self._slope.run(self._state, X, y, first, last)
+        if skipped := self._count(kernel.SKIPPED) - before:
+            message = (
+                f"{skipped} gradients in {last - first} examples were {LARGEST:g} or larger, and no step was taken"
+            )
+            warn(f"{message}: their squares would overflow. Rescale X or y.", RuntimeWarning, stacklevel=2)
         self._turn()
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
@@ -218,8 +226,8 @@ class OnlineLearner(Memory, Loop):
         """What the kernels are told in the present phase."""
         rule, looks = self._steps(), self._design
         inner = kernel.ABSOLUTE if self.inner == "absolute" else PAPER_INNER[self.penalty]
-        told = (self.penalty, self.radius, self.n_attributes, self._theorem)
-        step = rule.constant(*told) if looks.options.get("learn", True) else 0.0
+        learn, radii = looks.options.get("learn", True), np.broadcast_to(self.radius, self.n_outputs).astype(np.float64)
+        steps = [rule.constant(self.penalty, float(B), self.n_attributes, self._theorem) for B in radii if learn]
         return kernel.Options(
             seed=self.random_state,
             n_point=self.point_looks,
@@ -228,8 +236,8 @@ class OnlineLearner(Memory, Loop):
             penalty=PENALTY[self.penalty],
             inner=inner if looks.importance is None else kernel.MOMENT,
             step_kind=STEPS.get(rule.size, kernel.FIXED),
-            step=step,
-            radius=self.radius,
+            step=np.array(steps or np.zeros(self.n_outputs)),
+            radius=radii,
             center=bool(self.center),
             scaled=self.scale is not None,
             track=bool(self.center),
@@ -238,14 +246,14 @@ class OnlineLearner(Memory, Loop):
             accuracy=float(self._slope.accuracy),
         )._replace(**looks.options)
 
-    def _theorem(self) -> dict[str, Any]:
-        """The arguments of the learner's theorem."""
+    def _theorem(self, radius: float) -> dict[str, Any]:
+        """The arguments of the learner's theorem, for an output whose ball has this radius."""
         if self.n_examples is None:
             raise ValueError(
                 "step_size='theory' depends on how many examples will come; pass n_examples=, or step_size='adaptive'."
             )
-        names = ("n_attributes", "n_examples", "radius", "budget", "point_looks", "norm_bound")
-        settings = {"algorithm": type(self).__name__} | {name: getattr(self, name) for name in names}
+        names = ("n_attributes", "n_examples", "budget", "point_looks", "norm_bound")
+        settings = {"algorithm": type(self).__name__, "radius": radius} | {name: getattr(self, name) for name in names}
         return settings | self._design.theorem
 
     @property
@@ -257,6 +265,6 @@ class OnlineLearner(Memory, Loop):
         plain = self.inner == "paper" and not self.center and self.n_outputs == 1
         if not plain or self._steps() != ("theory", 1.0) or self._state is None or not self._design.exact:
             return None
-        theorem = self._theorem()
+        theorem = self._theorem(float(self.radius))
         done = self._count(kernel.AVERAGED) >= theorem["n_examples"]
         return theory.risk_bound(**theorem) if done else None

@@ -79,6 +79,18 @@ class Memory(Saved):
         """The factor by which each attribute is multiplied before the model sees it."""
         return self._of_attributes(kernel.UNIT, before=1.0)
 
+    def _mark(self, n_rows: int) -> dict[str, Any]:
+        """All attributes, with what rounds write to copied: O(d). A run of one row writes only once it is accepted."""
+        before = vars(self).copy()
+        if self._state is not None and n_rows > 1:
+            model, seen = (type(part)(*map(in_lines, part)) for part in (self._state.model, self._state.seen))
+            before["_state"] = self._state._replace(model=model, seen=seen)
+        return before
+
+    def _return_to(self, before: dict[str, Any]) -> None:
+        vars(self).clear()
+        vars(self).update(before)
+
     def _count(self, which: int) -> int:
         return 0 if self._state is None else int(self._state.model.counts[which])
 
@@ -108,6 +120,22 @@ class Memory(Saved):
             kinds = {"model": kernel.Model, "table": AliasTable, "seen": kernel.Seen}
             arrays = {name: {key: in_lines(array) for key, array in groups[name].items()} for name in kinds}
             parts: dict[str, Any] = {name: kind(**arrays[name]) for name, kind in kinds.items()}
-            parts["options"] = kernel.Options(**{key: value.item() for key, value in groups["options"].items()})
+            options = parts["options"] = kernel.restored_options(groups["options"], self.n_outputs)
+            parts["model"] = kernel.restored(parts["model"], options.penalty, options.inner)
+            _check_restored(parts["model"], parts["seen"], self.n_attributes, self.n_outputs)
             self._state = State(**parts)
             self._estimates = groups["kept"].get("second_moments")
+
+
+def _check_restored(model: kernel.Model, seen: kernel.Seen, n_attributes: int, n_outputs: int) -> None:
+    """Refuse a state whose counts or numbers no run can have left behind."""
+    shapes = model.rows.shape[:2], seen.attributes.shape, seen.targets.shape
+    if shapes != ((n_attributes, n_outputs), (n_attributes, 4), (n_outputs,)):
+        raise ValueError(f"the state is not one of {n_attributes} attributes and {n_outputs} outputs: got {shapes}.")
+    if model.counts.dtype.kind != "i" or (model.counts < 0).any():
+        raise ValueError(f"the counts of a state must be whole numbers, none negative; got {model.counts}.")
+    looks = seen.attributes[:, kernel.LOOKS]
+    if (looks < 0).any() or (looks != np.floor(looks)).any():
+        raise ValueError("the looks of a state must be whole numbers, none negative; it is damaged.")
+    if not all(np.isfinite(part).all() for part in (model.rows, model.numbers, model.tree, looks, seen.targets)):
+        raise ValueError("the state holds NaN or infinity; it is damaged. Restore another.")

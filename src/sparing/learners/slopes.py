@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from sparing import checks
 from sparing.kernels import series as kernel
 from sparing.kernels.ask import Draws, new_draws, new_room
 from sparing.kernels.gather import matrix_view
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.learners.losses import AnalyticLoss
 from sparing.learners.online_state import State
+from sparing.sources import ArraySource
 
 _NO_TERMS = kernel.Terms(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
@@ -82,7 +83,9 @@ class PlugInSlope:
         draws = new_draws(options.n_point, options.n_inner, y.shape[1])
         ahead = new_draws(options.n_point, 0, y.shape[1])._replace(lookup=draws.lookup)
         room = new_room(draws, y.shape[1])
-        run_rows(model, table, seen, options, draws, *room, ahead, matrix_view(X), y, first, last)
+        row, infinite = run_rows(model, table, seen, options, draws, *room, ahead, matrix_view(X), y, first, last)
+        if infinite >= 0:
+            raise checks.infinite(row, infinite)
 
 
 @dataclass(frozen=True)
@@ -120,16 +123,18 @@ class SeriesSlope:
             return
         target = y - state.seen.targets if state.options.center else y
         phi = np.asarray(self.loss.slope(np.zeros(y.size), target))
-        kernel.tell_slope(*told, pending.draws, values, y, point, phi, bool(np.isfinite(phi).all()))
+        kernel.tell_slope(*told, pending.draws, values, y, point, phi)
 
     def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled but for those at zero weights."""
         draws, terms = self._room(state)
         room = new_room(draws, y.shape[1])
         while first < last:
-            first = kernel.run_series(*state, self.series, draws, terms, *room, matrix_view(X), y, first, last)
+            told = (*state, self.series, draws, terms, *room)
+            first, infinite = kernel.run_series(*told, matrix_view(X), y, first, last)
+            if infinite >= 0:
+                raise checks.infinite(first, infinite)
             if first < last:
                 pending = self.ask(state)
-                row = X[[first]].toarray()[0] if sparse.issparse(X) else X[first]
-                self.tell(state, pending, np.asarray(row[pending.attributes], np.float64), y[first])
+                self.tell(state, pending, ArraySource(X).read(first, pending.attributes), y[first])
                 first += 1

@@ -101,7 +101,7 @@ class AnalyticLearner(OnlineLearner):
         loss = self.loss
         if self.orders == "nonzero":
             orders = orders[loss.coefficients[orders] != 0.0]
-        repeats = self.repeats or ceil((self.radius * self.norm_bound / loss.scale) ** 2)
+        repeats = self.repeats or ceil((float(np.max(self.radius)) * self.norm_bound / loss.scale) ** 2)
         shifts = np.array(loss.shifts, dtype=np.float64)
         form = (shifts, float(loss.scale), loss.form == "margin", bool(self.shared))
         return kernel.new_series(loss.coefficients, orders, repeats, *form)

@@ -13,22 +13,25 @@ SCORES = 75  # cost per value of A of one round of leverage scores
 GAIN = 0.9  # a sketch must cost less than this fraction of a Cholesky factor
 
 
-def sketch_pays(n: int, d: int, n_rows: float, n_targets: int = 1) -> bool:
+def sketch_pays(n: int, d: int, n_rows: float, n_targets: int = 1, n_ridges: int = 1) -> bool:
     """Whether a sketch of ``n_rows`` rows of an n by d matrix is likely to be faster than a Cholesky factor.
+
+    Several ridges share the sketch, or the Gram matrix; each takes its own steps, or its own factor.
 
     >>> sketch_pays(16_000, 3000, n_rows=1500), sketch_pays(16_000, 3000, n_rows=12_000), sketch_pays(5000, 500, 50)
     (True, False, False)
     """
     values = n * d + (2 * n_rows * d if n_rows < d else d**2)  # read in a step: A, and the sketch or its factor
-    cost, size = STEPS * (PASS + EXTRA_TARGET * (n_targets - 1)) * values + _gram(n_rows, d), FIRST_SIZE
+    steps = n_ridges * STEPS * (PASS + EXTRA_TARGET * (n_targets - 1)) * values
+    cost, size = steps + _gram(n_rows, d, n_ridges), FIRST_SIZE
     while True:
         cost += _gram(size, d) + SCORES * n * d
         size *= GROWTH
         if n_rows <= size:
-            return cost <= GAIN * _gram(n, d)
+            return cost <= GAIN * _gram(n, d, n_ridges)
 
 
-def _gram(m: float, d: int) -> float:
-    """Operations to form and factor the Gram matrix of an m by d matrix on its smaller side."""
+def _gram(m: float, d: int, n_factors: int = 1) -> float:
+    """Operations to form the Gram matrix of an m by d matrix on its smaller side, and to factor it, once per ridge."""
     smaller = min(m, d)
-    return smaller * m * d + smaller**3 / 3
+    return smaller * m * d + n_factors * smaller**3 / 3

@@ -25,7 +25,7 @@ from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_g
 from sparing.types import Solution
 
 UNEVEN = 1.3  # ratio of mean square to squared mean of the scores above which few rows have high leverage
-SMALL = 1000  # rows or columns, up to which a path of ridges shares a Cholesky factor
+SMALL = 1000  # rows or columns of a sparse matrix, up to which a path of ridges takes plain steps
 COLUMNS = 64  # columns transformed at a time
 REFINEMENTS = 3  # maximum number of refinements of a solution whose certificate fails
 MARGIN = 0.25  # fraction of the tolerance that a refinement aims at
@@ -71,16 +71,16 @@ class LeastSquares:
             return tried
         return self.descend(self.sketched(sketch, self.ridge, rng, most=min(self.rows.shape) // 2), tried.coef)
 
-    def _affordable_rows(self, rng) -> int:
+    def _affordable_rows(self, rng, n_ridges: int = 1) -> int:
         """The maximum size of a sketch that should cost less than a Cholesky factor of dense rows; 0 if none should.
 
         Allows for an estimate of the effective dimension that is too low by half.
         """
         (n, d), n_targets = self.rows.shape, self.targets.shape[1]
-        if not sketch_pays(n, d, 1, n_targets):
+        if not sketch_pays(n, d, 1, n_targets, n_ridges):
             return 0
         size = sketch_size(rough_dimension(self.rows, self.ridge, rng), PRECONDITIONER)
-        return min(n, max(FIRST_SIZE, int(2 * size))) if sketch_pays(n, d, size, n_targets) else 0
+        return min(n, max(FIRST_SIZE, int(2 * size))) if sketch_pays(n, d, size, n_targets, n_ridges) else 0
 
     def direct(self, inverse: RidgeInverse | None = None) -> Solution:
         """A Cholesky factorisation, or a QR factorisation if rounding errors are too large."""
@@ -94,11 +94,15 @@ class LeastSquares:
             better, effective_dimension=found.effective_dimension, iterations=found.iterations + other.iterations
         )
 
-    def shared(self, method: str, sketch: str, rng) -> Preconditioner:
-        """The preconditioner that a path of ridges shares."""
-        smaller = min(self.rows.shape)
-        if method == "sketch" or (method == "auto" and smaller > SMALL):
-            made = self.sketched(sketch, self.ridge, rng, most=smaller // 2 if method == "auto" else None)
+    def shared(self, method: str, sketch: str, rng, n_ridges: int) -> Preconditioner:
+        """The preconditioner that a path of ridges shares; "auto" chooses for dense rows as ``fastest`` does."""
+        most = None
+        if method == "auto":
+            smaller = min(self.rows.shape)
+            within = smaller // 2 if smaller > SMALL else 0
+            most = within if self.rows.is_sparse else self._affordable_rows(rng, n_ridges)
+        if method == "sketch" or most:
+            made = self.sketched(sketch, self.ridge, rng, most=most)
             if made.size:
                 return made
         if method == "cg" or (method == "auto" and self.rows.is_sparse):

@@ -27,8 +27,9 @@ def solve_ridge_path(
     r"""Ridge solutions for several ridges from one sketch, in the order of ``ridges``.
 
     Leverage scores decrease as the ridge grows, so the rows sampled for the smallest ridge suffice for all others.
-    Ridges are solved from the largest to the smallest with warm starts. Small problems share their Gram matrix
-    instead. Keywords as for :func:`solve_ridge`; with a ``radius`` every ridge is solved separately.
+    Ridges are solved from the largest to the smallest with warm starts. Where a sketch should cost more than a factor
+    for every ridge, they share their Gram matrix instead. Keywords as for :func:`solve_ridge`; with a ``radius`` every
+    ridge is solved separately.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def solve_ridge_path(
     checks.one_of("sketch", sketch, SKETCHES)
     smallest = LeastSquares(rows, targets, min(ridges), checks.positive("tol", tol), checks.whole("max_iter", max_iter))
     rng = np.random.default_rng(checks.seed(random_state))
-    made = smallest.shared(checks.one_of("method", method, METHODS), sketch, rng)
+    made = smallest.shared(checks.one_of("method", method, METHODS), sketch, rng, len(set(ridges)))
     solutions, start = {}, None
     for ridge in sorted(set(ridges), reverse=True):
         problem = LeastSquares(rows, targets, ridge, tol, max_iter)

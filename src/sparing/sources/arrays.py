@@ -23,5 +23,9 @@ class ArraySource:
     def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
         """The values of ``attributes``, in that order."""
         if sparse.issparse(self.X):
-            return self.X[[example], :][:, attributes].toarray()[0].astype(np.float64)
-        return np.asarray(self.X[example, attributes], dtype=np.float64)
+            values = self.X[[example], :][:, attributes].toarray()[0].astype(np.float64)
+        else:
+            values = np.asarray(self.X[example, attributes], dtype=np.float64)
+        if np.isinf(values).any():
+            raise checks.infinite(example, attributes[np.isinf(values)][0])
+        return values
