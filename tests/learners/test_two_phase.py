@@ -145,3 +145,29 @@ def test_a_bad_step_of_phase_one_is_refused(scale):
 def test_what_is_compared_bounds_its_inner_draws(name, inner):
     setting = Setting(D, 4, 1.0, 1.0, np.ones(D), 1.0, 1.0, 0)
     assert ALGORITHMS[name].make(setting).inner == inner
+
+
+@both_penalties
+@pytest.mark.parametrize("inner", ["paper", "improved"])
+def test_renewed_estimates_are_those_of_all_cells_seen(cls, inner):
+    """Tallied by hand, at the last doubling of the examples (40, 80, 160); q follows them, and a saved learner too."""
+    learner = cls(D, pilot=40, renew=True, inner=inner, **OPTIONS)
+    cells, expected = [[] for _ in range(D)], {}
+    for t, (x, y) in enumerate(zip(X[:250], Y[:250], strict=True)):
+        query = learner.ask()
+        for i in query.attributes:
+            cells[i].append(x[i])
+        learner.tell(query, x[query.attributes], y)
+        counts, squares = np.array([len(c) for c in cells]), np.array([np.mean(np.square(c or [0.0])) for c in cells])
+        expected[t + 1] = designs.estimated_moments(counts, squares)
+        if t == 100:
+            learner = cls.from_state(learner.state())
+    np.testing.assert_allclose(learner.second_moments, expected[160], rtol=1e-9)
+    assert abs(learner.second_moments - expected[40]).max() > 0.01
+    drawn, query = learner.drawn, learner.ask()
+    q = designs.confident(expected[160], 0.0, learner.penalty, floor=learner.floor)[query.attributes[drawn.point]]
+    np.testing.assert_allclose(drawn.point_weights, 1.0 / (drawn.point.size * q), rtol=1e-9)
+    assert learner.bound is None
+    np.testing.assert_array_equal(
+        learner.coef, cls(D, pilot=40, renew=True, inner=inner, **OPTIONS).run(X[:250], Y[:250]).coef
+    )

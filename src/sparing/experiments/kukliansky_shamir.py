@@ -25,16 +25,16 @@ TUNING = "The gap is of the size of the error that choosing radius and step make
 
 
 def _adagrad(name: str, learner: type, **options: Any) -> Algorithm:
-    """The algorithm with AdaGrad's steps, one step size per attribute (appendix A)."""
+    """The algorithm with AdaGrad's steps, one step size per attribute, and its own projection (appendix A)."""
     plain = ALGORITHMS[name]
     make = partial(_with_adagrad, learner, plain.whole_rows, options)
-    return replace(plain, label=f"{plain.label}, AdaGrad", make=make, strengths=(0.5, 2.0))
+    return replace(plain, label=f"{plain.label}, AdaGrad", make=make, strengths=(0.5, 2.0), radii=(0.5, 1.0, 2.0, 4.0))
 
 
 def _with_adagrad(learner: type, whole_rows: bool, options: Mapping[str, Any], setting: Setting):
     shared = setting.whole if whole_rows else setting.few
     told = {"second_moments": setting.second_moments} if learner is learners.DDAERR else {}
-    return learner(setting.n_attributes, step_size="adagrad", **shared, **options, **told)
+    return learner(setting.n_attributes, step_size="adagrad", projection="own", **shared, **options, **told)
 
 
 ADAGRAD = line_up("AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge") | {

@@ -5,6 +5,7 @@ from math import erf
 import numpy as np
 
 from sparing.kernels.compiling import part
+from sparing.kernels.own_norm import project_in_own_norm
 from sparing.kernels.sampling import tree_refresh
 from sparing.kernels.shrunk import shrunk_step
 from sparing.kernels.state import (
@@ -173,6 +174,9 @@ def ridge_step(model, draws, options, point, phi, longest):
     tree_refresh(model.tree, model.starts, draws.attributes, n)
     squared_norm = numbers[SCALE] * numbers[SCALE] * (size + lost)
     if squared_norm > options.radius * options.radius:
+        if options.own_norm:
+            project_in_own_norm(model, options.radius, options.inner)
+            return
         numbers[SCALE] *= options.radius / np.sqrt(squared_norm)
         if numbers[SCALE] < FOLD:
             fold(model, numbers[SCALE], options.inner)

@@ -113,6 +113,10 @@ class TwoPhase(OnlineLearner):
         allowed only with a positive epsilon.
     pilot_step_scale : float, optional
         Multiplies the step size of phase one in place of ``step_scale``, which then counts for phase two only.
+    renew : bool
+        Go on estimating the second moments in phase two, from the draws that estimate the gradient, and draw by the new
+        estimates each time the examples have doubled (KS, long version, section 3.2). No theorem covers it: attributes
+        that are rarely drawn are never estimated well.
 
     Notes
     -----
@@ -128,6 +132,7 @@ class TwoPhase(OnlineLearner):
     warm_start: bool = True
     floor: float = 0.05
     pilot_step_scale: float | None = None
+    renew: bool = False
 
     half_norm: ClassVar[float | None] = None
 
@@ -220,20 +225,31 @@ class TwoPhase(OnlineLearner):
         return Looks(
             designs.confident(moments, width, self.penalty, floor=self.floor),
             self._importance(),
+            until=self._next_renewal() if self.renew else np.inf,
+            options={"track": True} if self.renew else {},
             theorem=known | {"n_examples": max(1, int(self.n_examples or 0) - self.n_pilot)},
-            exact=self.epsilon == "theory" and not self.warm_start and self.floor == 0,
+            exact=self.epsilon == "theory" and not self.warm_start and self.floor == 0 and not self.renew,
         )
 
+    def _next_renewal(self) -> int:
+        """The next of the rounds at which examples have doubled: the pilot's number times a power of two."""
+        return self.n_pilot << (self.n_rounds // self.n_pilot).bit_length()
+
     def _turn(self) -> None:
-        """After phase one, draw by the estimates, starting from the average of its weights."""
+        """After phase one, draw by the estimates, starting from the average of its weights; or renew the estimates."""
         if self.n_rounds < self._design.until:
             return
+        again, self._estimates = self.in_phase_two, None
+        self._state = self._state._replace(model=self._state.model._replace(importance=np.zeros(0)))
         self._estimates = self.second_moments
         self._design, self._pending = self._looks(), None
         options, model = self._options(), self._state.model
         if self._design.importance is not None:
             model = model._replace(importance=self._design.importance)
-        kernel.restart(model, kernel.average(model), options)
+        if again:
+            kernel.rebuild(model, options.inner)
+        else:
+            kernel.restart(model, kernel.average(model), options)
         self._state = State(model, alias_table(self._design.probabilities), self._state.seen, options)
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
