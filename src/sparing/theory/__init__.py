@@ -25,6 +25,7 @@ Where printed formulas contradict their proofs, the proofs are followed: the ste
 """
 
 from sparing.theory.bounds import gradient_second_moment, risk_bound, sample_complexity, step_size
+from sparing.theory.few_looks import examples_lower_order, full_information_looks
 from sparing.theory.pilots import confidence_width, pilot_size, smallest_paying_pilot
 from sparing.theory.samples import decay_dimension, excess_risk_bound, lower_risk_bound, rows_needed
 from sparing.theory.spread import ALGORITHMS
@@ -33,7 +34,9 @@ __all__ = [
     "ALGORITHMS",
     "confidence_width",
     "decay_dimension",
+    "examples_lower_order",
     "excess_risk_bound",
+    "full_information_looks",
     "gradient_second_moment",
     "lower_risk_bound",
     "pilot_size",
