@@ -310,13 +310,23 @@ def test_on_the_1_norm_ball_the_risk_is_that_of_a_generic_solver():
     assert risk(learner.coef) < risk(np.zeros(10)) - 0.02
 
 
-def test_the_series_on_the_1_norm_ball_draws_by_absolute_weights():
+def test_the_series_on_the_1_norm_ball_is_procedure_3_with_exponentiated_steps():
+    """Draws by |w|, the slope line by line, then z+- exp(-+ clip(eta g)); the step of ridge would leave the ball."""
     X, y = make_data(300)
-    learner = AELSVR(10, budget=9, radius=1.0, accuracy=1.0, step_size=0.2).run(X[:100], y[:100])
-    for row, target in zip(X[100:], y[100:], strict=True):
+    learner = AELSVR(10, budget=9, radius=1.0, accuracy=1.0, step_size=0.2)
+    plus, minus = np.ones(10), np.ones(10)
+    for row, target in zip(X, y, strict=True):
         query, drawn, w = learner.ask(), learner.drawn, learner.last_coef
-        repeats = np.repeat(drawn.repeats, drawn.orders * drawn.repeats)
-        chosen = w[query.attributes[drawn.inner]]
-        expected = np.sign(chosen) * np.abs(w).sum() / repeats
-        np.testing.assert_allclose(drawn.inner_weights[:, 0], expected, rtol=1e-9)
+        np.testing.assert_allclose(w, (plus - minus) / (plus.sum() + minus.sum()), atol=1e-10)
+        slope = float(learner.loss.slope(0.0, target))  # exact where w = 0
+        if drawn.orders.size:
+            repeats = np.repeat(drawn.repeats, drawn.orders * drawn.repeats)
+            signs = np.sign(w[query.attributes[drawn.inner]])
+            np.testing.assert_allclose(drawn.inner_weights[:, 0], signs * np.abs(w).sum() / repeats, rtol=1e-9)
+            slope = transcribed_slope(query.attributes, drawn, row, target, learner.loss)
+        gradient = np.zeros(10)
+        np.add.at(gradient, query.attributes[drawn.point], drawn.point_weights * row[query.attributes[drawn.point]])
+        move = np.exp(np.clip(0.2 * slope * gradient, -1.0, 1.0))
+        plus, minus = plus / move, minus * move
         learner.tell(query, row[query.attributes], target)
+    assert np.abs(learner.last_coef).sum() > 0.1

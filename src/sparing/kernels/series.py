@@ -17,8 +17,8 @@ from sparing.kernels.compiling import entry, part
 from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, word
 from sparing.kernels.sampling import tree_total
-from sparing.kernels.state import AVERAGED, EXAMPLES, ROUND, SCALE, SCALE_SUM
-from sparing.kernels.tell import LARGEST, as_learnt, book, estimate_point, longest_entry, remember, ridge_step
+from sparing.kernels.state import EXAMPLES, ROUND
+from sparing.kernels.tell import as_learnt, book, estimate_point, remember, step
 
 MOST_ORDERS = 64  # an order is the number of trailing zeros of a random word: order 64 would come once in 2^64 calls
 _ORDER_SLOTS = 1 << 62  # slots of a round that no draw of an attribute reaches
@@ -154,11 +154,7 @@ def series_slope(draws, values, y, seen, options, series, terms, phi):
 def tell_slope(model, seen, options, draws, values, y, point, phi, known):
     """One round whose slope is known, as it is exactly for w = 0. Without a known one there is no step."""
     estimate_point(draws, values, seen, options, point)
-    model.numbers[SCALE_SUM] += model.numbers[SCALE]
-    model.counts[AVERAGED] += 1
-    longest = longest_entry(draws, point, phi)
-    if known and longest < LARGEST:
-        ridge_step(model, draws, options, point, phi, longest)
+    step(model, draws, options, point, phi, known)
     book(model, draws)
     if options.track:
         remember(seen, draws, values, y, model.counts[EXAMPLES])
