@@ -190,7 +190,7 @@ FIGURES = (
                 Lower(FULL_MATRIX, COMPRESSED),
             ),
         ),
-        minutes={"quick": 1.4, "full": 55},
+        minutes={"quick": 2.7, "full": 110},
         axes=AXES,
         styles=STYLES,
     ),

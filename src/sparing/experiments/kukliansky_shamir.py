@@ -229,7 +229,7 @@ FIGURES = (
         "AdaGrad's steps on simulated data with exponent −2: they help",
         {EXPONENTS[-2.0]: simulated(-2.0, "ridge", ADAGRAD)},
         tuple(_adagrad_claim(name, True, EQUAL_STEPS) for name in list(ADAGRAD)[:4]),
-        minutes={"quick": 0.1, "full": 5},
+        minutes={"quick": 0.7, "full": 8},
         styles=ADAGRAD_STYLES,
     ),
     Figure(
@@ -241,7 +241,7 @@ FIGURES = (
             *(_adagrad_claim(name, False, EQUAL_STEPS) for name in list(ADAGRAD)[:3]),
             _adagrad_claim("OnlineRidge", True, EQUAL_STEPS),
         ),
-        minutes={"quick": 0.3, "full": 10},
+        minutes={"quick": 2.2, "full": 70},
         styles=ADAGRAD_STYLES,
     ),
 )
