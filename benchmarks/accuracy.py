@@ -184,7 +184,7 @@ RIDGE = {
 }
 LASSO = {
     "DDAELR": Method(learners.DDAELR, INFORMED),
-    "two-phased": Method(learners.TwoPhasedDDAELR, EVEN),
+    "two-phased": Method(learners.TwoPhasedDDAELR, INFORMED),
     "AELR": Method(learners.AELR, EVEN),
     "online lasso, as many attributes": Method(learners.OnlineLasso, {}),
     "online lasso, all rows": Method(learners.OnlineLasso, {}, all_rows=True),
