@@ -205,6 +205,8 @@ def step_methods() -> dict[str, Method]:
         found[f"{name}, {'constant' if step == 'theory' else step}, tuned"] = method._replace(options=options)
         if step != "theory":
             found[f"{name}, {step}, untuned"] = method._replace(options=options, tuned=False)
+        if step == "adagrad":
+            found[f"{name}, adagrad, own norm, tuned"] = method._replace(options=options | {"projection": "own"})
     return found
 
 
@@ -245,7 +247,10 @@ def tasks(quick: bool):
     yield from centring_tasks()
     title = f"Kinds of steps: simulated, exponent -2, ridge, 5 looks, {shown(rows)}"
     yield "steps", lay_out(title, partial(simulated, -2.0, rows), 5, (3.0, 10.0), step_methods())
-    yield "steps-mnist", lay_out("Kinds of steps: MNIST, ridge, 57 looks", mnist, 57, (0.5, 1.0), step_methods())
+    yield (
+        "steps-mnist",
+        lay_out("Kinds of steps: MNIST, ridge, 57 looks", mnist, 57, (0.5, 1.0, 2.0, 4.0), step_methods()),
+    )
 
 
 def table(task: Task, repetitions: int) -> None:

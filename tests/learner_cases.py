@@ -32,7 +32,9 @@ CASES = {
     "TwoPhasedDDAERR": [
         {},
         {"warm_start": False, "epsilon": "theory", "floor": 0, "half_norm": 9.0, "norm_bound": 9.0},
+        {"step_size": "adagrad", "projection": "own", "step_scale": 4.0},
         {"warm_start": False, "step_size": "adagrad"},
+        {"renew": True, "inner": "improved", "step_size": "adaptive"},
         {"center": True, "inner": "improved", "split": "even", "step_size": "adaptive"},
     ],
     "AELR": [{}, {"center": True, "split": "even", "step_size": "adagrad"}],
@@ -50,6 +52,7 @@ CASES = {
         SERIES | {"accuracy": 1.0, "shared": True, "center": True},
         SERIES | {"accuracy": 1.0, "inner": "absolute", "step_size": "adagrad"},
     ],
+    "AELSVR": [{"estimator": "plug-in"}, SERIES | {"accuracy": 1.0}],
     "AnalyticLearner": [SERIES | {"loss": squared_loss()}, SERIES | {"loss": hinge_loss(2.0)}],
     "PlugInSVR": [KNOWN | {"inner": "improved"}],
     "OnlineRidge": [{}, {"center": True, "step_size": "adaptive"}],

@@ -166,3 +166,21 @@ def test_bad_rows_leave_the_model_as_it_was():
     np.testing.assert_array_equal(model.coef_, before)
     with pytest.raises(ValueError, match="labels that were not there at first"):
         OnlineClassifier().partial_fit(X, y > 0, classes=[False, True]).partial_fit(X, np.full(60, 2))
+
+
+def test_the_scaled_sketch_is_the_unscaled_one_with_other_options():
+    """n = 12 is padded to 16, k = 4: eta and tau times (1/4)^1.5, delta_r times 1/4; weights and bounds agree."""
+    X, y = make_rows()[:2]
+    shared = {"k": 4, "delta_c": 0.2, "l2": 0.01, "fit_intercept": False, "random_state": 0}
+    printed = OnlineRegressor(step_size=8.0, tau=16.0, delta_r=0.4, scaled=True, **shared).fit(X, y)
+    same = OnlineRegressor(step_size=1.0, tau=2.0, delta_r=0.1, **shared).fit(X, y)
+    np.testing.assert_allclose(printed.coef_, same.coef_, rtol=1e-9)
+    assert printed.regret_bound_ == pytest.approx(same.regret_bound_)
+    assert printed.regret_bound_ != pytest.approx(OnlineRegressor(delta_r=0.1, **shared).fit(X, y).regret_bound_)
+
+
+@pytest.mark.parametrize("option", [{"scaled": True}, {"delta_r": 0.1}, {"delta_c": 0.1}])
+@pytest.mark.parametrize("optimizer", ["diagonal", "full", "sketched"])
+def test_options_of_the_compressed_method_are_refused_elsewhere(optimizer, option):
+    with pytest.raises(ValueError, match="are of optimizer='compressed'; got optimizer="):
+        OnlineRegressor(optimizer=optimizer, **option).fit(*make_rows()[:2])

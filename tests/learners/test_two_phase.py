@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sparing import designs
-from sparing.learners import DDAERR, TwoPhasedDDAELR, TwoPhasedDDAERR
+from sparing.compare.algorithms import ALGORITHMS, Setting
+from sparing.learners import AELR, AERR, DDAERR, TwoPhasedDDAELR, TwoPhasedDDAERR
 
 RNG = np.random.default_rng(8)
 D = 8
@@ -92,3 +93,81 @@ def test_phase_two_has_room_for_its_squared_gradients_after_only_looking(cls, st
     zero, loss = np.mean(Y**2), np.mean((X @ learner.coef - Y) ** 2)
     assert np.isfinite(learner.coef).all()
     assert loss < zero
+
+
+@both_penalties
+@pytest.mark.parametrize("epsilon", ["zero", 0.3])
+def test_improved_inner_draws_follow_the_upper_estimates(cls, epsilon):
+    """Weights w_j / (n p_j) with p written out; an attribute that phase one saw only as zero is not nearly ignored."""
+    rare = X.copy()
+    rare[:200, 0] = 0.0  # phase one is 100 rows
+    learner = cls(D, pilot=100, inner="improved", epsilon=epsilon, **OPTIONS).run(rare[:250], Y[:250])
+    first = cls(D, pilot=101, inner="improved", epsilon=epsilon, **OPTIONS).run(rare[:100], Y[:100])
+    counts, squares = first.looks, first.variances + first.means**2
+    assert squares[0] == 0.0
+    upper = (counts * squares + squares.max()) / (counts + 1) + (0.0 if epsilon == "zero" else 13 / 6 * epsilon)
+    masses = np.abs(learner.last_coef) * np.sqrt(upper)
+    drawn, query = learner.drawn, learner.ask()
+    j = query.attributes[drawn.inner]
+    expected = learner.last_coef[j] / (drawn.inner.size * masses[j] / masses.sum())
+    np.testing.assert_allclose(drawn.inner_weights[:, 0], expected, rtol=1e-9)
+    again = cls.from_state(learner.state())
+    np.testing.assert_array_equal(learner.run(rare[250:], Y[250:]).coef, again.run(rare[250:], Y[250:]).coef)
+
+
+def test_improved_inner_draws_where_phase_one_saw_only_zeros():
+    rows = np.vstack([np.zeros((100, D)), X[:200]])
+    learner = TwoPhasedDDAERR(D, pilot=100, inner="improved", **OPTIONS).run(rows, np.append(np.zeros(100), Y[:200]))
+    assert np.isfinite(learner.coef).all()
+    assert learner.coef.any()
+
+
+@pytest.mark.parametrize(("cls", "uniform"), [(TwoPhasedDDAERR, AERR), (TwoPhasedDDAELR, AELR)])
+def test_each_phase_has_its_step(cls, uniform):
+    """Phase one is AERR or AELR with its own step; phase two is as if both had the step of phase two."""
+    options = {"budget": 4, "radius": 2.0, "step_size": 0.01}
+    learner = cls(D, pilot=100, step_scale=3.0, pilot_step_scale=0.5, n_examples=300, **options)
+    alone = uniform(D, step_scale=0.5, n_examples=100, **options).run(X[:99], Y[:99])
+    np.testing.assert_allclose(learner.run(X[:99], Y[:99]).coef, alone.coef, rtol=1e-12)
+    learner.run(X[99:101], Y[99:101])
+    assert learner.in_phase_two
+    assert learner._state.options.step == pytest.approx(0.03)
+    assert cls(D, pilot=100, step_scale=3.0, **options).run(X[:99], Y[:99])._state.options.step == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan])
+def test_a_bad_step_of_phase_one_is_refused(scale):
+    with pytest.raises(ValueError, match="pilot_step_scale must be a positive"):
+        TwoPhasedDDAERR(D, pilot_step_scale=scale, **OPTIONS)
+
+
+@pytest.mark.parametrize(("name", "inner"), [("TwoPhasedDDAERR", "improved"), ("TwoPhasedDDAELR", "paper")])
+def test_what_is_compared_bounds_its_inner_draws(name, inner):
+    setting = Setting(D, 4, 1.0, 1.0, np.ones(D), 1.0, 1.0, 0)
+    assert ALGORITHMS[name].make(setting).inner == inner
+
+
+@both_penalties
+@pytest.mark.parametrize("inner", ["paper", "improved"])
+def test_renewed_estimates_are_those_of_all_cells_seen(cls, inner):
+    """Tallied by hand, at the last doubling of the examples (40, 80, 160); q follows them, and a saved learner too."""
+    learner = cls(D, pilot=40, renew=True, inner=inner, **OPTIONS)
+    cells, expected = [[] for _ in range(D)], {}
+    for t, (x, y) in enumerate(zip(X[:250], Y[:250], strict=True)):
+        query = learner.ask()
+        for i in query.attributes:
+            cells[i].append(x[i])
+        learner.tell(query, x[query.attributes], y)
+        counts, squares = np.array([len(c) for c in cells]), np.array([np.mean(np.square(c or [0.0])) for c in cells])
+        expected[t + 1] = designs.estimated_moments(counts, squares)
+        if t == 100:
+            learner = cls.from_state(learner.state())
+    np.testing.assert_allclose(learner.second_moments, expected[160], rtol=1e-9)
+    assert abs(learner.second_moments - expected[40]).max() > 0.01
+    drawn, query = learner.drawn, learner.ask()
+    q = designs.confident(expected[160], 0.0, learner.penalty, floor=learner.floor)[query.attributes[drawn.point]]
+    np.testing.assert_allclose(drawn.point_weights, 1.0 / (drawn.point.size * q), rtol=1e-9)
+    assert learner.bound is None
+    np.testing.assert_array_equal(
+        learner.coef, cls(D, pilot=40, renew=True, inner=inner, **OPTIONS).run(X[:250], Y[:250]).coef
+    )

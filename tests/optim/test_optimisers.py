@@ -140,6 +140,8 @@ def test_bad_parameters_are_refused(make):
         (lambda: comp_adagrad(1.0, k=2.5), "k must be a whole number"),
         (lambda: comp_adagrad(1.0, k=2, delta=-1.0), "delta must be a positive finite number; got -1.0"),
         (lambda: comp_adagrad(1.0, k=2, delta=0.0), "delta must be a positive"),
+        (lambda: comp_adagrad(1.0, k=2, delta_r=-1.0), "delta_r must be a positive finite number; got -1.0"),
+        (lambda: comp_adagrad(1.0, k=2, delta_c=0.0, scaled=True), "delta_c must be a positive"),
         (lambda: comp_adagrad(1.0, k=2, tau=0.0), "tau must be a positive"),
         (lambda: comp_adagrad(0.0, k=2), "step_size must be a positive"),
         (lambda: comp_adagrad(1.0, k=2, l2=-1.0), "l2 must be a non-negative"),

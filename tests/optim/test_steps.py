@@ -12,14 +12,14 @@ def psd_root(M):
     return vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
 
 
-def metric(gradients, sketch, *, tau, delta):
-    """A_t of equation (5) with the orthonormal sketch, from all gradients so far (one a row, padded)."""
+def metric(gradients, sketch, *, tau, delta_r, delta_c):
+    """A_t of equation (5), literally, from all gradients so far (one a row, padded); any sketch."""
     k, n = sketch.shape
     G = gradients.T @ gradients
-    K = psd_root(sketch @ G @ sketch.T + delta * np.eye(k))
-    P = sketch.T @ sketch
+    K = psd_root(sketch @ G @ sketch.T + delta_r * np.eye(k))
+    P = sketch.T @ np.linalg.solve(sketch @ sketch.T, sketch)
     rest = np.eye(n) - P
-    D = np.sqrt(np.maximum(np.diag(rest @ G @ rest), 0.0)) + delta
+    D = np.sqrt(np.maximum(np.diag(rest @ G @ rest), 0.0)) + delta_c
     return sketch.T @ K @ sketch + tau * rest @ np.diag(D) @ rest
 
 
@@ -56,7 +56,8 @@ def test_comp_adagrad_solves_its_problem_for_every_k(n, step, l2, l1):
     """To 1e-8, over random states of a few rounds, with n a power of two or not."""
     for k in [*range(0, n, step), n]:
         rng = np.random.default_rng([n, k])
-        options = {"tau": rng.uniform(0.5, 2), "delta": 10 ** rng.uniform(-3, 0)}
+        tau, delta_r, delta_c = rng.uniform(0.5, 2), 10 ** rng.uniform(-3, 0), 10 ** rng.uniform(-3, 0)
+        options = {"tau": tau, "delta_r": delta_r, "delta_c": delta_c}
         init, update = comp_adagrad(0.7, k=k, l2=l2, l1=l1, random_state=k, **options)
         x = rng.standard_normal(n)
         state = init(x)
@@ -69,6 +70,26 @@ def test_comp_adagrad_solves_its_problem_for_every_k(n, step, l2, l1):
             expected = generic_step(A, np.append(x, state.hidden), gradients[t], eta=0.7, l2=l2, l1=l1)
             x, state = update(gradients[t, :n], state, x)
             np.testing.assert_allclose(np.append(x, state.hidden), expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("l2", "l1"), [(0.0, 0.0), (0.3, 0.0), (0.1, 0.3)])
+@pytest.mark.parametrize(("n", "k"), [(3, 0), (3, 2), (11, 5), (16, 4), (16, 15), (11, 11)])
+def test_the_scaled_sketch_solves_equation_5_as_printed(n, k, l2, l1):
+    """To 1e-8 of a generic solver, with the sketch multiplied by sqrt(n/k) and deltas apart."""
+    rng = np.random.default_rng([n, k])
+    options = {"tau": 1.3, "delta_r": 0.02, "delta_c": 0.3}
+    init, update = comp_adagrad(0.7, k=k, l2=l2, l1=l1, random_state=k, scaled=True, **options)
+    x = rng.standard_normal(n)
+    state = init(x)
+    rows, size = state.sketch.shape
+    sketch = np.sqrt(size / rows) * (state.sketch @ np.eye(size)) if k else np.empty((0, size))
+    gradients = np.zeros((4, size))
+    for t in range(4):
+        gradients[t, :n] = rng.standard_normal(n) * rng.random(n)
+        A = metric(gradients[: t + 1], sketch, **options)
+        expected = generic_step(A, np.append(x, state.hidden), gradients[t], eta=0.7, l2=l2, l1=l1)
+        x, state = update(gradients[t, :n], state, x)
+        np.testing.assert_allclose(np.append(x, state.hidden), expected, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(("l2", "l1"), PENALTIES)

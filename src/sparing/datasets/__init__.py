@@ -28,7 +28,7 @@ The real sets are read from the folder that the environment variable ``SPARING_D
 Without that variable scikit-learn downloads MNIST, Covertype and RCV1; the medical sets need their files.
 """
 
-from sparing.datasets.lower_bound import make_lower_bound
+from sparing.datasets.lower_bound import make_hidden_signs, make_lower_bound
 from sparing.datasets.medical import load_medical
 from sparing.datasets.real import load_covertype, load_digits_pair, load_digits_parity, load_mnist_pair, load_rcv1
 from sparing.datasets.scaling import scale_max_abs
@@ -41,6 +41,7 @@ __all__ = [
     "load_medical",
     "load_mnist_pair",
     "load_rcv1",
+    "make_hidden_signs",
     "make_lower_bound",
     "make_power_law",
     "scale_max_abs",

@@ -1,4 +1,4 @@
-"""The data on which no ridge regression can do better than its effective dimension allows."""
+"""Data on which nobody can do better than a lower bound says: by the effective dimension, and from few attributes."""
 
 import numpy as np
 from scipy import sparse
@@ -54,5 +54,60 @@ def make_lower_bound(n_samples, spectrum, random_state=None, *, return_X_y=False
         DESCR=DESCR.format(d=d, n=n),
         coef=lean / size,
         second_moments=values,
+        return_X_y=return_X_y,
+    )
+
+
+FEW = """{d} attributes, of which {k} matter: an example has one of them, i drawn alike, at +1 or -1, the same in every
+example, and the target is always 1. To learn the signs they must be found among the {d}, a look at another attribute
+says nothing (Hazan & Koren 2012, appendix B)."""
+
+
+def make_hidden_signs(n_samples, n_attributes, excess, random_state=None, *, return_X_y=False):
+    r"""The data of Hazan & Koren's lower bound for learners of few attributes (2012, appendix B.2).
+
+    :math:`k = \mathrm{round}(1/\epsilon^2)` of d attributes, T, have a hidden sign :math:`r_i`. An example is
+    :math:`x = r_i e_i` for i drawn alike from T, and :math:`y = 1`. Of all weights in the unit ball
+    :math:`w^* = \sum_{i \in T} r_i e_i / \sqrt k` are the best, with :math:`E (w^* \cdot x - y)^2 =
+    (1 - 1/\sqrt k)^2`: Lemma B.4. To come within a constant times :math:`\epsilon` of that a learner has to find most
+    of T, and to look :math:`\Omega(d/\epsilon^2)` times: :func:`sparing.theory.examples_lower_order`.
+
+    Parameters
+    ----------
+    n_samples, n_attributes : int
+    excess : float
+        :math:`\epsilon`, from :math:`1/\sqrt d` to 1.
+    random_state : int, RandomState or None
+        With the same seed, fewer examples are the first of more.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` alone.
+
+    Returns
+    -------
+    Bunch
+        ``data`` is CSR; ``coef`` are the weights :math:`w^*`, ``second_moments`` 1/k in T and 0 elsewhere.
+
+    Examples
+    --------
+    >>> made = make_hidden_signs(3, 8, 0.5, random_state=0)
+    >>> abs(made.data.toarray()).sum(axis=1), (made.data @ made.coef).tolist()
+    (array([1., 1., 1.]), [0.5, 0.5, 0.5])
+    """
+    n, d = checks.whole("n_samples", n_samples), checks.whole("n_attributes", n_attributes)
+    k = round(1 / checks.positive("excess", excess) ** 2)
+    if not 1 <= k <= d:
+        raise ValueError(f"excess must lie between 1/sqrt(d) = {d**-0.5:.3g} and 1; got {excess!r} for d = {d}.")
+    rng = np.random.default_rng(checks.seed(random_state))
+    signs = np.zeros(d)
+    hidden = rng.choice(d, size=k, replace=False)
+    signs[hidden] = rng.choice([-1.0, 1.0], size=k)
+    attribute = hidden[rng.integers(k, size=n)]
+    return dataset(
+        data=sparse.csr_array((signs[attribute], attribute, np.arange(n + 1)), shape=(n, d)),
+        target=np.ones(n),
+        feature_names=[f"x{i}" for i in range(1, d + 1)],
+        DESCR=FEW.format(d=d, k=k),
+        coef=signs / np.sqrt(k),
+        second_moments=np.abs(signs) / k,
         return_X_y=return_X_y,
     )

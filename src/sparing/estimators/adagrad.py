@@ -12,7 +12,7 @@ from sparing import checks
 from sparing.estimators.adagrad_run import Run, begin
 from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
 from sparing.optim.prediction_losses import LOSSES
-from sparing.optim.vectors import Optimizer
+from sparing.optim.vectors import Optimizer, strengths
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
 
@@ -28,6 +28,9 @@ class OnlineLinear(BaseEstimator):
     k: Any = "auto"
     tau: float = 1.0
     delta: float = 1e-4
+    delta_r: float | None = None
+    delta_c: float | None = None
+    scaled: bool = False
     l2: float = 0.0
     l1: float = 0.0
     refresh: int = 16
@@ -43,6 +46,9 @@ class OnlineLinear(BaseEstimator):
         """The optimiser that the options describe; checks all of them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
+        as_printed: dict[str, Any] = {"delta_r": self.delta_r, "delta_c": self.delta_c, "scaled": self.scaled}
+        if kind != "compressed" and as_printed != {"delta_r": None, "delta_c": None, "scaled": False}:
+            raise ValueError(f"scaled=, delta_r= and delta_c= are of optimizer='compressed'; got optimizer={kind!r}.")
         common: dict[str, Any] = {"delta": self.delta, "l2": self.l2}
         if kind == "diagonal":
             return adagrad(self.step_size, l1=self.l1, **common)
@@ -53,7 +59,7 @@ class OnlineLinear(BaseEstimator):
         common["k"] = max(1, min(64, n_weights // 2)) if automatic else self.k
         common["random_state"] = self.random_state
         if kind == "compressed":
-            return comp_adagrad(self.step_size, tau=self.tau, l1=self.l1, **common)
+            return comp_adagrad(self.step_size, tau=self.tau, l1=self.l1, **common, **as_printed)
         if self.l1:
             raise ValueError("optimizer='sketched' has no L1 step; pass l1=0, or optimizer='compressed'.")
         return rada_grad(self.step_size, **common)
@@ -102,8 +108,9 @@ class OnlineLinear(BaseEstimator):
         coef, intercept = np.atleast_2d(self.coef_), np.reshape(self.intercept_, (-1, 1))
         weights = np.hstack([coef, intercept]) if self.fit_intercept else coef
         tau = self.tau if self.optimizer == "compressed" else 1.0
-        options = {"step_size": self.step_size, "delta": self.delta, "tau": tau}
-        return sum(run.bound(row, **options) for run, row in zip(self._runs, weights, strict=True))
+        deltas = {"delta_r": self.delta_r, "delta_c": self.delta_c}
+        options = strengths(self.step_size, self.delta, self.l2, self.l1, tau, **deltas)
+        return sum(run.bound(row, options, scaled=self.scaled) for run, row in zip(self._runs, weights, strict=True))
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -129,8 +136,9 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         :math:`\frac12 (z - y)^2` or :math:`|z - y|`.
     optimizer : {"compressed", "diagonal", "full", "sketched"}, default="compressed"
         :func:`sparing.optim.comp_adagrad`, ``adagrad``, ``full_adagrad`` or ``rada_grad``.
-    step_size, tau, delta, l2, l1, refresh : float or int
-        Options of the optimiser. Penalties include the intercept, the weight of a constant 1.
+    step_size, tau, delta, delta_r, delta_c, scaled, l2, l1, refresh : float, bool or int
+        Options of the optimiser; ``delta_r``, ``delta_c`` and ``scaled`` belong to "compressed". Penalties include the
+        intercept, the weight of a constant 1.
     k : int or "auto"
         Dimension of the sketch; "auto" is half of the weights, at most 64.
     batch_size : int, default=1

@@ -21,7 +21,8 @@ class OnlineClassifier(LinearClassifier, OnlineLinear):
     ----------
     loss : {"logistic", "hinge", "squared"}, default="logistic"
         :math:`\log(1 + e^{-yz})`, :math:`\max(1 - yz, 0)` or :math:`\frac12 (z - y)^2` with labels :math:`y = \pm 1`.
-    optimizer, step_size, k, tau, delta, l2, l1, refresh, batch_size, n_passes, average, fit_intercept, random_state
+    optimizer, step_size, k, tau, delta, delta_r, delta_c, scaled, l2, l1, refresh
+    batch_size, n_passes, average, fit_intercept, random_state
         As for :class:`OnlineRegressor`.
 
     Attributes

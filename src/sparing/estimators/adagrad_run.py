@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
+from sparing.optim.compressed import unscaled
 from sparing.optim.prediction_losses import Loss
 from sparing.optim.regret import gradient_sizes, split
-from sparing.optim.vectors import Optimizer
+from sparing.optim.vectors import Optimizer, Strengths
 from sparing.theory.regret import regret_bound
 
 
@@ -45,21 +46,23 @@ class Run:
         self.outside = max(self.outside, float(np.abs(outside).max(initial=0.0)))
         return z
 
-    def bound(self, comparator, *, step_size: float, delta: float, tau: float) -> float:
+    def bound(self, comparator, options: Strengths, *, scaled: bool) -> float:
         """The bound of Theorems 1 to 3 relative to these weights; distances are bounded through the origin."""
         trace, sizes = gradient_sizes(self.state)
         hidden = np.zeros(getattr(self.state, "hidden", np.empty(0)).size)
         state = self.state._replace(hidden=hidden) if hidden.size else self.state
         inside, outside = split(state, comparator)
+        options = unscaled(options, state.sketch) if scaled else options
         return regret_bound(
-            step_size,
+            options.step_size,
             trace=trace,
             sizes=sizes,
             inside=self.inside + float(np.linalg.norm(inside)),
             outside=self.outside + float(np.abs(outside).max(initial=0.0)),
             start=float(np.linalg.norm(outside)),
-            delta=delta,
-            tau=tau,
+            delta=options.delta_r,
+            delta_c=options.delta_c,
+            tau=options.tau,
         )
 
 

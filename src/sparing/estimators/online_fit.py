@@ -245,7 +245,7 @@ class OnlineFit:
             options["n_examples"] = max(1, self.n_examples - self.pilot_rows)
         if self.design == "uniform" and self.tube is None:
             return (AERR if ridge else AELR)(d, **options)
-        options["inner"] = "paper" if theory else "improved"
+        options["inner"] = "paper" if theory or (two_phased and not ridge) else "improved"
         options["floor"] = FLOOR if self.design == "two-phase" else 0.0
         if two_phased:
             options["epsilon"] = 6.0 / 13.0 * self._doubt(scale)

@@ -80,6 +80,7 @@ class Options(NamedTuple):
     learn: bool  # false: only look, as phase one of the two-phased algorithms does in theory
     tube: float  # half-width of the insensitive tube; the squared loss has none, and says so by a negative width
     accuracy: float  # how closely the smooth tube loss follows the true one
+    own_norm: bool = False  # AdaGrad's projection: in the norm of the step's matrix, not the Euclidean one
 
 
 def new_model(n_attributes, n_outputs, options, importance=None) -> Model:

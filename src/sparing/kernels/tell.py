@@ -5,6 +5,7 @@ from math import erf
 import numpy as np
 
 from sparing.kernels.compiling import part
+from sparing.kernels.own_norm import project_in_own_norm
 from sparing.kernels.sampling import tree_refresh
 from sparing.kernels.shrunk import shrunk_step
 from sparing.kernels.state import (
@@ -162,6 +163,9 @@ def ridge_step(model, draws, options, point, slope, longest, c):
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
     squared_norm = numbers[SCALE, c] * numbers[SCALE, c] * (size + lost)
     if squared_norm > options.radius[c] * options.radius[c]:
+        if options.own_norm:
+            project_in_own_norm(model, c, options.radius[c], options.inner)
+            return
         numbers[SCALE, c] *= options.radius[c] / np.sqrt(squared_norm)
         if numbers[SCALE, c] < FOLD:
             fold(model, c, numbers[SCALE, c], RIDGE, options.inner)

@@ -13,10 +13,11 @@ from sparing.learners.papers import (
     TwoPhasedDDAELR,
     TwoPhasedDDAERR,
 )
-from sparing.learners.svr import AESVR, AnalyticLearner, PlugInSVR
+from sparing.learners.svr import AELSVR, AESVR, AnalyticLearner, PlugInSVR
 
 __all__ = [
     "AELR",
+    "AELSVR",
     "AER",
     "AERR",
     "AESVR",

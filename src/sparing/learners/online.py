@@ -75,6 +75,11 @@ class OnlineLearner(Memory, Loop):
         same for each attribute separately (Kukliansky & Shamir 2015, Appendix A). A number: that constant.
     step_scale : float
         Multiplies the step size, whatever it is.
+    projection : {"euclidean", "own"}
+        How weights return to the ball :math:`\|w\|_2 \le B` after a step of "adagrad": to the nearest
+        point, or to the nearest in the norm of the step's own matrix :math:`\mathrm{diag}(\sum_s g_{s,i}^2)^{1/2}`, as
+        AdaGrad has it (Duchi, Hazan & Singer 2011), at O(d) for a round that leaves the ball. Weights without a
+        gradient so far stay.
     split : {"paper", "even"}
         How the budget is shared: all but one look for the point, or half of them (their experiments).
     inner : {"paper", "improved", "absolute"}
@@ -99,6 +104,7 @@ class OnlineLearner(Memory, Loop):
     n_examples: int | None = None
     step_size: str | float = "theory"
     step_scale: float = 1.0
+    projection: str = "euclidean"
     split: str = "paper"
     inner: str = "paper"
     center: bool = False
@@ -120,6 +126,12 @@ class OnlineLearner(Memory, Loop):
         checks.one_of("split", self.split, ("paper", "even"))
         checks.one_of("inner", self.inner, ("paper", "improved", "absolute"))
         checks.one_of_or(checks.positive, "step_size", self.step_size, STEPS)
+        checks.one_of("projection", self.projection, ("euclidean", "own"))
+        if self.projection == "own" and (self.penalty != "ridge" or self.step_size != "adagrad"):
+            raise ValueError(
+                "projection='own' is AdaGrad's projection on the ball of ridge; pass step_size='adagrad' to a ridge "
+                f"learner, or leave it out. Got step_size={self.step_size!r} for {type(self).__name__}."
+            )
         if self.scale is not None:
             self.scale = checks.scale(self.scale, d)
         self.random_state = checks.seed(self.random_state)
@@ -244,6 +256,7 @@ class OnlineLearner(Memory, Loop):
             learn=True,
             tube=float(self._slope.tube),
             accuracy=float(self._slope.accuracy),
+            own_norm=self.projection == "own",
         )._replace(**looks.options)
 
     def _theorem(self, radius: float) -> dict[str, Any]:

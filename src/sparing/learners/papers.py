@@ -111,6 +111,19 @@ class TwoPhase(OnlineLearner):
     floor : float
         Fraction of phase two's draws that stays uniform, so that a poor estimate cannot exclude an attribute. Zero is
         allowed only with a positive epsilon.
+    pilot_step_scale : float, optional
+        Multiplies the step size of phase one in place of ``step_scale``, which then counts for phase two only.
+    renew : bool
+        Go on estimating the second moments in phase two, from the draws that estimate the gradient, and draw by the new
+        estimates each time the examples have doubled (KS, long version, section 3.2). No theorem covers it: attributes
+        that are rarely drawn are never estimated well.
+
+    Notes
+    -----
+    ``inner="improved"`` draws by :math:`p_j \propto |w_j| \sqrt{U_j}`. An estimate that is too small makes
+    :math:`w_j x_j / p_j` large, and ``floor`` does not help: it changes q, not p. So :math:`U_j` is an upper estimate,
+    the average over the :math:`c_j` looks of phase one and one imaginary look that found the largest second moment,
+    :math:`U_j = (c_j A_j + \max_i A_i)/(c_j + 1) + \frac{13}{6}\epsilon`.
     """
 
     pilot: float = 0.1
@@ -118,6 +131,8 @@ class TwoPhase(OnlineLearner):
     confidence: float = 0.95
     warm_start: bool = True
     floor: float = 0.05
+    pilot_step_scale: float | None = None
+    renew: bool = False
 
     half_norm: ClassVar[float | None] = None
 
@@ -125,6 +140,8 @@ class TwoPhase(OnlineLearner):
         super().__post_init__()
         (checks.fraction if isinstance(self.pilot, float) else checks.whole)("pilot", self.pilot)
         checks.fraction("confidence", self.confidence)
+        if self.pilot_step_scale is not None:
+            checks.positive("pilot_step_scale", self.pilot_step_scale)
         checks.one_of_or(partial(checks.positive, zero=True), "epsilon", self.epsilon, ("zero", "theory"))
         if not 0 <= self.floor < 1 or (self.floor == 0 and self.epsilon in ("zero", 0)):
             raise ValueError(
@@ -156,8 +173,7 @@ class TwoPhase(OnlineLearner):
             return self._estimates
         if self._state is None:
             raise ValueError("second_moments are estimated from what is told; nothing has been told yet.")
-        counts, means, variances, units = self._state.seen.attributes.T
-        squares = (variances if self.center else variances + means**2) * units**2
+        counts, squares = self._mean_squares()
         if self.confidence_width > 0.0 and squares.any():
             return squares  # as printed: the confidence term alone gives every attribute a positive probability
         return designs.estimated_moments(counts, squares)
@@ -173,6 +189,27 @@ class TwoPhase(OnlineLearner):
         width = theory.confidence_width(**{name: getattr(self, name) for name in names})
         return self.norm_bound**2 * (min(width, 1.0) if self.penalty == "lasso" else width)
 
+    def _mean_squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """How often each attribute was seen, and its mean square as the model sees it."""
+        counts, means, variances, units = self._state.seen.attributes.T
+        return counts, (variances if self.center else variances + means**2) * units**2
+
+    def _importance(self) -> np.ndarray | None:
+        """The roots of the upper estimates U, as phase one leaves them."""
+        if self.inner != "improved":
+            return None
+        if self._state.model.importance.size:
+            return self._state.model.importance
+        counts, squares = self._mean_squares()
+        largest = squares.max() or 1.0  # only zeros were seen: all attributes are alike
+        return np.sqrt((counts * squares + largest) / (counts + 1.0) + 13.0 / 6.0 * self.confidence_width)
+
+    def _steps(self) -> StepRule:
+        rule = super()._steps()
+        if self.pilot_step_scale is None or self.in_phase_two:
+            return rule
+        return rule._replace(scale=self.pilot_step_scale)
+
     def _looks(self) -> Looks:
         if not self.in_phase_two:
             only_look = {} if self.warm_start else {"learn": False, "n_point": self.budget, "n_inner": 0}
@@ -187,21 +224,32 @@ class TwoPhase(OnlineLearner):
         known = {"second_moments": moments, "half_norm": self.half_norm, "epsilon": width / self.norm_bound**2}
         return Looks(
             designs.confident(moments, width, self.penalty, floor=self.floor),
-            np.sqrt(moments + 13.0 / 6.0 * width) if self.inner == "improved" else None,
+            self._importance(),
+            until=self._next_renewal() if self.renew else np.inf,
+            options={"track": True} if self.renew else {},
             theorem=known | {"n_examples": max(1, int(self.n_examples or 0) - self.n_pilot)},
-            exact=self.epsilon == "theory" and not self.warm_start and self.floor == 0,
+            exact=self.epsilon == "theory" and not self.warm_start and self.floor == 0 and not self.renew,
         )
 
+    def _next_renewal(self) -> int:
+        """The next of the rounds at which examples have doubled: the pilot's number times a power of two."""
+        return self.n_pilot << (self.n_rounds // self.n_pilot).bit_length()
+
     def _turn(self) -> None:
-        """After phase one, draw by the estimates, starting from the average of its weights."""
+        """After phase one, draw by the estimates, starting from the average of its weights; or renew the estimates."""
         if self.n_rounds < self._design.until:
             return
+        again, self._estimates = self.in_phase_two, None
+        self._state = self._state._replace(model=self._state.model._replace(importance=np.zeros(0)))
         self._estimates = self.second_moments
         self._design, self._pending = self._looks(), None
         options, model = self._options(), self._state.model
         if self._design.importance is not None:
             model = model._replace(importance=self._design.importance)
-        kernel.restart(model, kernel.average(model), options)
+        if again:
+            kernel.rebuild(model, options.inner)
+        else:
+            kernel.restart(model, kernel.average(model), options)
         self._state = State(model, alias_table(self._design.probabilities), self._state.seen, options)
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:

@@ -211,6 +211,25 @@ class AESVR(AnalyticLearner):
         return PlugInSlope(self.tube, self.accuracy) if self.estimator == "plug-in" else super()._loss()
 
 
+class AELSVR(AESVR):
+    r"""Attribute-efficient support-vector regression on the 1-norm ball: the loss of AESVR with the steps of AELR.
+
+    Minimises the smooth tube loss over :math:`\|w\|_1 \le B` by exponentiated gradient steps (Hazan & Koren 2012,
+    Algorithm 2), with inner-product draws :math:`p_j \propto |w_j|`. Their estimates are as in :class:`AESVR`: each
+    draw :math:`w_j x_j / p_j` is at most :math:`B \max_i |x_i|` in size. The parameters are those of :class:`AESVR`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([-0.5, 0.5], (20_000, 20))
+    >>> learner = AELSVR(20, budget=6, radius=1.0, estimator="plug-in").run(X, X[:, 3])
+    >>> int(learner.coef.argmax()), bool(learner.coef[3] > 0.8)
+    (3, True)
+    """
+
+    penalty = "lasso"
+
+
 @dataclass(kw_only=True, eq=False)
 class PlugInSVR(DDAERR):
     r"""DDAERR with the smooth tube loss of AESVR, its slope taken at the estimated inner product.

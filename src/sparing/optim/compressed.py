@@ -34,6 +34,9 @@ def comp_adagrad(
     k: int,
     tau: float = 1.0,
     delta: float = 1e-4,
+    delta_r: float | None = None,
+    delta_c: float | None = None,
+    scaled: bool = False,
     l2: float = 0.0,
     l1: float = 0.0,
     refresh: int = 16,
@@ -41,13 +44,12 @@ def comp_adagrad(
 ) -> Optimizer:
     r"""CompAdaGrad (Mehta, Rendell, Varghese & Webers 2016).
 
-    .. math:: A_t = \Pi^T K_t \Pi + \tau P^\perp D_t P^\perp, \quad K_t = (\Pi G_t \Pi^T + \delta I)^{1/2}, \quad
-              D_t = \mathrm{diag}(P^\perp G_t P^\perp)^{1/2} + \delta I,
+    .. math:: A_t = \Pi^T K_t \Pi + \tau P^\perp D_t P^\perp, \quad K_t = (\Pi G_t \Pi^T + \delta_r I)^{1/2}, \quad
+              D_t = \mathrm{diag}(P^\perp G_t P^\perp)^{1/2} + \delta_c I,
 
     with :math:`G_t = \sum_{s \le t} g_s g_s^T`, the orthonormal sketch :math:`\Pi = R H \Sigma` of
     :func:`sparing.sketches.srht` and :math:`P^\perp = I - \Pi^T \Pi`: equation (5) with the unscaled sketch of Theorem
-    3. (The scaled one is the same method with :math:`\eta`, :math:`\tau` times :math:`(n/k)^{3/2}` and :math:`\delta`
-    inside times n/k; with :math:`\tau = 1` it hardly learns from the sketch.)
+    3. ``scaled=True`` is equation (5) as it is printed, with :math:`\sqrt{n/k}\,\Pi` in place of :math:`\Pi`.
 
     A step with :math:`h = \eta (g + \lambda x_t)`, :math:`B = (\tau D_t + \eta\lambda)^{-1}` is
 
@@ -67,7 +69,13 @@ def comp_adagrad(
     tau : float, default=1.0
         How stiff the complement is. Very large values freeze it: :func:`rada_grad`.
     delta : float, default=1e-4
-        :math:`\delta`: inside the root in K, outside in D.
+        :math:`\delta_r` and :math:`\delta_c`, unless they are given: the first is inside the root, the second outside.
+    delta_r, delta_c : float, optional
+        One of the two on its own.
+    scaled : bool, default=False
+        Use the sketch scaled by :math:`\sqrt{n/k}`, with n the padded number of parameters, as printed. That is the
+        unscaled method with :math:`\eta` and :math:`\tau` times :math:`(k/n)^{3/2}` and :math:`\delta_r` times k/n;
+        with :math:`\tau` near 1 it hardly learns from the sketch.
     l2, l1 : float, default=0.0
         Strengths of the composite terms :math:`\frac{\lambda}{2} \|x\|_2^2` and :math:`\lambda_1 \|x\|_1`.
     refresh : int, default=16
@@ -90,14 +98,14 @@ def comp_adagrad(
     >>> bool(abs(x).max() < 1e-3)
     True
     """
-    options = strengths(step_size, delta, l2, l1, tau)
+    options = strengths(step_size, delta, l2, l1, tau, delta_r=delta_r, delta_c=delta_c)
     k, refresh = checks.whole("k", k, at_least=0), 1 if l1 else checks.whole("refresh", refresh)
 
     def init(params) -> CompressedState:
         return _begin(k, flat("params", params).size, random_state, complement=True)
 
     def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
-        return _round(gradient, state, params, options, refresh)
+        return _round(gradient, state, params, unscaled(options, state.sketch) if scaled else options, refresh)
 
     return init, update
 
@@ -132,6 +140,18 @@ def rada_grad(
     return init, update
 
 
+def unscaled(options: Strengths, sketch: SRHT) -> Strengths:
+    r"""The options with which the orthonormal sketch makes the steps of the sketch scaled by :math:`\sqrt{n/k}`.
+
+    :math:`\Pi^T(\Pi G\Pi^T + \delta_r I)^{1/2}\Pi` grows by :math:`(n/k)^{3/2}` with :math:`\Pi`, if
+    :math:`\delta_r` is divided by n/k; dividing the objective of the step by that changes the rest.
+    """
+    k, n = sketch.shape
+    part = k / n if k else 1.0  # without a sketch there is nothing to scale
+    eta, tau = options.step_size * part**1.5, options.tau * part**1.5
+    return options._replace(step_size=eta, tau=tau, delta_r=options.delta_r * part)
+
+
 def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
     """Draw the sketch. For k = n it takes all rows of the padded transform, and no complement is left."""
     if k > n:
@@ -151,7 +171,7 @@ def _round(gradient, state: CompressedState, params, options: Strengths, refresh
         return like(new_x, params), state
     g, x = np.concatenate([g, np.zeros(state.hidden.size)]), np.concatenate([x, state.hidden])
     sketched = state.sketch.matvec(g)
-    root = roots.add(state.root, sketched, delta=options.delta, refresh=refresh)
+    root = roots.add(state.root, sketched, delta=options.delta_r, refresh=refresh)
     squares, weights = _outside(g, sketched, state, options)
     state = state._replace(root=root, squares=squares)
     new_x = _lasso_step(x, g, state, options) if options.l1 else _ridge_step(x, g, sketched, weights, state, options)
@@ -161,7 +181,7 @@ def _round(gradient, state: CompressedState, params, options: Strengths, refresh
 def _diagonal_round(x, g, state: CompressedState, options: Strengths):
     """k = 0: all is complement."""
     new_x, squares = np.empty_like(x), np.empty_like(x)
-    eta, delta, l2, l1, tau = options
+    eta, _, delta, l2, l1, tau = options
     diagonal_step(x, g, state.squares, eta, tau, delta, l1, l2, new_x, squares)
     return new_x, state._replace(squares=squares)
 
@@ -173,7 +193,7 @@ def _outside(g, sketched, state: CompressedState, options: Strengths):
     squares, weights = np.empty_like(g), np.empty_like(g)
     shift = options.step_size * options.l2
     inside = state.sketch.rmatvec(sketched)
-    complement(g, inside, state.squares, options.tau, options.delta, shift, squares, weights)
+    complement(g, inside, state.squares, options.tau, options.delta_c, shift, squares, weights)
     return squares, weights
 
 
@@ -184,7 +204,7 @@ def _ridge_step(x, g, sketched, weights, state: CompressedState, options: Streng
     if shift:
         force += shift * x
     pull = sketch.matvec(force) if shift else eta * sketched
-    inside = sketch.rmatvec(roots.solve(state.root, pull, delta=options.delta, shift=shift))
+    inside = sketch.rmatvec(roots.solve(state.root, pull, delta=options.delta_r, shift=shift))
     if weights is None:
         return x - inside
     system = linalg.cho_factor(sketch.gram(weights), lower=True, overwrite_a=True, check_finite=False)
@@ -201,8 +221,8 @@ def _lasso_step(x, g, state: CompressedState, options: Strengths) -> np.ndarray:
     :math:`A_{ij} = c_i^T Q c_j - (d_i + d_j) c_i^T c_j + d_i 1_{i = j}`, equations (17) and (18).
     """
     sketch, eta, shift = state.sketch, options.step_size, options.step_size * options.l2
-    K = roots.dense(state.root, delta=options.delta)
-    d = np.zeros_like(x) if state.squares is None else options.tau * (np.sqrt(state.squares) + options.delta)
+    K = roots.dense(state.root, delta=options.delta_r)
+    d = np.zeros_like(x) if state.squares is None else options.tau * (np.sqrt(state.squares) + options.delta_c)
     Q = K + sketch.gram(d)
 
     def product(v):

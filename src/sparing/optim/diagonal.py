@@ -47,7 +47,7 @@ def adagrad(step_size: float = 1.0, *, delta: float = 1e-4, l2: float = 0.0, l1:
         g, x = pair(gradient, params, state.squares.size)
         new_x, squares = np.empty_like(x), np.empty_like(x)
         diagonal_step(
-            x, g, state.squares, options.step_size, 1.0, options.delta, options.l1, options.l2, new_x, squares
+            x, g, state.squares, options.step_size, 1.0, options.delta_c, options.l1, options.l2, new_x, squares
         )
         return like(new_x, params), DiagonalState(squares)
 

@@ -53,15 +53,15 @@ def full_adagrad(
 
     def update(gradient, state: FullState, params) -> tuple[np.ndarray, FullState]:
         g, x = pair(gradient, params, state.root.values.size)
-        root = roots.add(state.root, g, delta=options.delta, refresh=1 if options.l1 else refresh)
+        root = roots.add(state.root, g, delta=options.delta_r, refresh=1 if options.l1 else refresh)
         eta, shift = options.step_size, options.step_size * options.l2
         if options.l1:
-            A = roots.dense(root, delta=options.delta)
+            A = roots.dense(root, delta=options.delta_r)
             target = A @ x - eta * g
             A[np.diag_indices_from(A)] += shift
             x = solve_lasso(lambda working: A[np.ix_(working, working)], A.__matmul__, target, eta * options.l1, x)
         else:
-            x = x - roots.solve(root, eta * g + shift * x, delta=options.delta, shift=shift)
+            x = x - roots.solve(root, eta * g + shift * x, delta=options.delta_r, shift=shift)
         return like(x, params), FullState(root)
 
     return init, update

@@ -11,20 +11,23 @@ Optimizer = tuple[Callable[[Any], Any], Callable[[Any, Any, Any], tuple[np.ndarr
 
 
 class Strengths(NamedTuple):
-    """Options of every optimiser, checked."""
+    """Options of every optimiser, checked; of the two deltas one serves inside a sketch, one outside."""
 
     step_size: float
-    delta: float
+    delta_r: float
+    delta_c: float
     l2: float
     l1: float
     tau: float = 1.0
 
 
-def strengths(step_size, delta, l2, l1, tau=1.0) -> Strengths:
-    """All of them finite; step size, delta and tau positive, penalties not negative."""
+def strengths(step_size, delta, l2, l1, tau=1.0, *, delta_r=None, delta_c=None) -> Strengths:
+    """All of them finite; step size, deltas and tau positive, penalties not negative."""
+    delta = checks.positive("delta", delta)
     return Strengths(
         checks.positive("step_size", step_size),
-        checks.positive("delta", delta),
+        delta if delta_r is None else checks.positive("delta_r", delta_r),
+        delta if delta_c is None else checks.positive("delta_c", delta_c),
         checks.positive("l2", l2, zero=True),
         checks.positive("l1", l1, zero=True),
         checks.positive("tau", tau),

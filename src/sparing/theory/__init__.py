@@ -25,6 +25,7 @@ Where printed formulas contradict their proofs, the proofs are followed: the ste
 """
 
 from sparing.theory.bounds import gradient_second_moment, risk_bound, sample_complexity, step_size
+from sparing.theory.few_looks import examples_lower_order, full_information_looks
 from sparing.theory.pilots import confidence_width, pilot_size, smallest_paying_pilot
 from sparing.theory.samples import (
     Boosting,
@@ -44,7 +45,9 @@ __all__ = [
     "confident_rows_needed",
     "decay_dimension",
     "decay_lower_bound",
+    "examples_lower_order",
     "excess_risk_bound",
+    "full_information_looks",
     "gradient_second_moment",
     "lower_risk_bound",
     "pilot_size",

@@ -12,19 +12,21 @@ def regret_bound(
     outside: float = 0.0,
     start: float = 0.0,
     delta: float = 0.0,
+    delta_c: float | None = None,
     tau: float = 1.0,
 ) -> float:
     r"""How much more a run can have lost than a fixed comparator :math:`x^*`.
 
-    .. math:: \frac{1}{2\eta} \left( R^2 (T + \sqrt\delta) + \tau (r^2 Z + \delta s^2) \right)
+    .. math:: \frac{1}{2\eta} \left( R^2 (T + \sqrt{\delta_r}) + \tau (r^2 Z + \delta_c s^2) \right)
               + \eta \left( T + \frac{Z}{\tau} \right)
 
     Theorem 3 for CompAdaGrad has both parts. With the first alone it is Theorem 2 (full matrix), with the second alone
     Theorem 1 (diagonal). The theorems stand for :math:`\tau = 1`; a stiffer complement moves :math:`\tau` times as
-    reluctantly. With :math:`\delta` *inside* the root, as here, the proof goes through with :math:`\sqrt\delta R^2`:
-    all but the first eigenvalue of :math:`(M_1 + \delta I)^{1/2}` are :math:`\sqrt\delta`, and
-    :math:`\mathrm{tr}(M_T + \delta I)^{1/2} \le \mathrm{tr}\, M_T^{1/2} + k \sqrt\delta`. A penalty
-    counts as part of the loss if it is zero at the start.
+    reluctantly. With :math:`\delta_r` *inside* the root, as here, the proof goes through with
+    :math:`\sqrt{\delta_r} R^2`: all but the first eigenvalue of :math:`(M_1 + \delta_r I)^{1/2}` are
+    :math:`\sqrt{\delta_r}`, and :math:`\mathrm{tr}(M_T + \delta_r I)^{1/2} \le \mathrm{tr}\, M_T^{1/2} +
+    k \sqrt{\delta_r}`. A penalty counts as part of the loss if it is zero at the start. For the scaled sketch pass
+    the step size, delta and tau of the unscaled method that makes the same steps.
 
     Parameters
     ----------
@@ -38,8 +40,9 @@ def regret_bound(
         :math:`R = \max_t \|P(x^* - x_t)\|_2` and :math:`r = \max_t \|P^\perp(x^* - x_t)\|_\infty`.
     start : float
         :math:`s = \|P^\perp(x^* - x_1)\|_2`.
-    delta, tau : float
-        As in :func:`sparing.optim.comp_adagrad`.
+    delta, delta_c, tau : float
+        :math:`\delta_r`, :math:`\delta_c` (the same unless given) and :math:`\tau` of
+        :func:`sparing.optim.comp_adagrad`.
 
     Examples
     --------
@@ -47,5 +50,6 @@ def regret_bound(
     30.0
     """
     checks.positive("step_size", step_size)
-    held = inside**2 * (trace + delta**0.5) + tau * (outside**2 * sizes + delta * start**2)
+    delta_c = delta if delta_c is None else checks.positive("delta_c", delta_c, zero=True)
+    held = inside**2 * (trace + delta**0.5) + tau * (outside**2 * sizes + delta_c * start**2)
     return float(held / (2 * step_size) + step_size * (trace + sizes / tau))
