@@ -14,6 +14,7 @@ and new looks.
 
 import argparse
 import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -85,24 +86,34 @@ def load_small(name):
 
 
 def keepers(X, y, budget, seed, told=None, families=True):
-    """Weights and intercept of the automatic choice and, if wanted, of each family alone, from the same cells."""
+    """The automatic choice of lines, that of lines, curves and trees, and, if wanted, each family alone: same cells."""
     options = {"budget": budget, "n_examples": len(y), "second_moments": told, "random_state": seed}
     learner = AutoLearner(X.shape[1], **options).run(X, y)
     cells = learner.bought.in_order()
-    models = {"auto": learner.fitted}
+    curves = AutoLearner(X.shape[1], features="auto", **options).fit_cells(learner.bought)
+    models = {"lines": learner.fitted, "auto": curves.fitted}
     for family in affordable_families(cells) if families else []:
-        if family.name != "mean target":
-            models[family.name] = select(cells, [family])
-    return {name: (model.weights[:, 0], float(model.intercept[0])) for name, model in models.items()}
+        models.setdefault(family.name, select(cells, [family]))
+    return {name: partial(clipped, model, y) for name, model in models.items()}
+
+
+def clipped(model, y, X):
+    """Predictions within the range of the targets, where the model is not one of lines alone."""
+    predictions = model.predict(X)[:, 0]
+    return predictions if model.target_range is None else np.clip(predictions, y.min(), y.max())
+
+
+def linear(X, weights, intercept):
+    return X @ weights + intercept
 
 
 def rivals(X, y, budget, seed):
     """Mean-imputed ridge from uniform looks, and ridge on as many whole rows as the same spend buys."""
     imputed = MeanImputed(X.shape[1], budget=budget, design="uniform", random_state=seed).run(X, y)
-    found = {"mean-imputed, uniform looks": (imputed.coef, imputed.intercept)}
+    found = {"mean-imputed, uniform looks": partial(linear, weights=imputed.coef, intercept=imputed.intercept)}
     rows = budget * len(y) // X.shape[1]
     whole = RidgeCV(alphas=np.logspace(-3, 4, 15)).fit(X[:rows], y[:rows])
-    return found | {"whole rows": (whole.coef_, float(whole.intercept_))}
+    return found | {"whole rows": whole.predict}
 
 
 def best_online(X, y, X_test, y_test, budget, seed, score):
@@ -114,7 +125,7 @@ def best_online(X, y, X_test, y_test, budget, seed, score):
     scores = []
     for size, step in tried:
         learner = DDAERR(X.shape[1], budget=budget, radius=size * radius, step_scale=step, **options).run(X, y)
-        scores.append(score((learner.coef, learner.intercept)))
+        scores.append(score(partial(linear, weights=learner.coef, intercept=learner.intercept)))
     return min(scores)
 
 
@@ -124,7 +135,7 @@ def measure(name, budget, rows, seeds, auto_only=False):
     zero, results = np.mean(y_test**2), {}
 
     def score(model):
-        return float(np.mean((y_test - X_test @ model[0] - model[1]) ** 2) / zero)
+        return float(np.mean((y_test - model(X_test)) ** 2) / zero)
 
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(y))[:rows]

@@ -1,10 +1,11 @@
 """BudgetRidge on ordinary tables, against what people would use on the same number of values per row.
 
-    SPARING_DATA=folder python benchmarks/tables.py [--splits 5] [--rows 2000] [--tables airfoil,bike] [--output out.csv]
+    SPARING_DATA=folder python benchmarks/tables.py [--splits 5] [--rows 2000] [--tables airfoil,bike]
+        [--output results.csv] [--picture tables.png]
 
-Fourteen tables of the UCI repository (``tables/`` of the data folder) and four data sets of scikit-learn; a third of the
-rows, at most 2,000, for the test, at most ``--rows`` others to learn from; budgets of 3, 5 and a quarter of all columns.
-Rivals see as many values, drawn uniformly: ridge regression after imputing means, by k nearest neighbours or by
+Fourteen tables of the UCI repository (``tables/`` of the data folder) and four data sets of scikit-learn; a third of
+the rows, at most 2,000, for the test, at most ``--rows`` others to learn from; budgets of 3, 5 and a quarter of all
+columns. Rivals see as many values, drawn uniformly: ridge regression after imputing means, by nearest neighbours or by
 scikit-learn's IterativeImputer (up to 40 columns), and LightGBM on rows with holes. Beside them: ridge and LightGBM on
 whole rows of fewer examples, for the same number of values, and on all values. Scores are test squared errors over that
 of the mean of the training targets. Needs ``pip install lightgbm``.
@@ -16,6 +17,7 @@ import os
 import time
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import sklearn.datasets
@@ -26,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparing import BudgetRidge
+from sparing.plotting import BLUE, RED, empty_figure, save_picture
 
 UCI = ("airfoil", "autos", "bike", "concrete", "elevators", "energy", "forest", "gas", "housing", "keggundirected",
        "parkinsons", "skillcraft", "stock", "wine")  # fmt: skip
@@ -108,32 +111,64 @@ def scores(name, X, y, X_test, y_test, budget, seed):
     return found
 
 
-def summary(results):
-    """One row per table and budget (means over splits), and the marks."""
-    cases = sorted({(r["table"], r["budget"]) for r in results})
-    ratios, over_mean, calmer = [], [], []
-    print(f"{'table, looks of columns':30s} sparing  best rival            ratio   whole rows: ridge  lightgbm")
-    for table, budget in cases:
+class Case(NamedTuple):
+    """Means over splits for one table and budget."""
+
+    name: str
+    ours: float
+    rival: str
+    theirs: float
+    whole: dict[str, float]
+    calmer: bool  # whether our standard deviation over splits is no larger than the best rival's
+
+    @property
+    def ratio(self):
+        return self.ours / self.theirs
+
+
+def cases(results):
+    """One case per table and budget, the best rival picked by its mean test error, in its favour."""
+    found = []
+    for table, budget in sorted({(r["table"], r["budget"]) for r in results}):
         here = [r for r in results if (r["table"], r["budget"]) == (table, budget)]
-        mean = {k: float(np.mean([r[k] for r in here])) for k in ("sparing", "whole_ridge", "whole_lightgbm")}
-        rival = {k: [r[k] for r in here] for k in RIVALS if k in here[0]}
-        best = min(rival, key=lambda k: np.mean(rival[k]))
-        ratio = mean["sparing"] / np.mean(rival[best])
-        ratios.append(ratio)
-        over_mean.append(mean["sparing"])
-        calmer.append(np.std([r["sparing"] for r in here]) <= np.std(rival[best]))
-        print(
-            f"{table + f', {budget} of ' + str(here[0]['columns']):30s} {mean['sparing']:7.3f}  "
-            f"{best:10s} {np.mean(rival[best]):7.3f}  {ratio:7.2f}  {mean['whole_ridge']:17.3f}  {mean['whole_lightgbm']:8.3f}"
-        )
-    ratios = np.array(ratios)
-    print(
-        f"\n{len(cases)} cases: geometric mean over the best rival {np.exp(np.mean(np.log(ratios))):.3f}, within 5 % of it or"
-    )
-    print(
-        f"better in {np.mean(ratios <= 1.05):.0%}, at most {ratios.max():.2f} of it; at most {max(over_mean):.3f} of the mean predictor's"
-    )
-    print(f"error; standard deviation over seeds no larger than the best rival's in {np.mean(calmer):.0%}")
+        rival = {name: [r[name] for r in here] for name in RIVALS if name in here[0]}
+        best = min(rival, key=lambda name: np.mean(rival[name]))
+        ours = [r["sparing"] for r in here]
+        whole = {kind: float(np.mean([r[f"whole_{kind}"] for r in here])) for kind in ("ridge", "lightgbm")}
+        name = f"{table.removeprefix('load_')}{'*' if table in SKLEARN else ''}, {budget} of {here[0]['columns']}"
+        calmer = bool(np.std(ours) <= np.std(rival[best]))
+        found.append(Case(name, float(np.mean(ours)), best, float(np.mean(rival[best])), whole, calmer))
+    return found
+
+
+def show(found):
+    """The table, and how the marks are met."""
+    print("| table, looks of columns | sparing | best rival | | ratio | whole rows: ridge | LightGBM |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for case in found:
+        whole = f"{case.whole['ridge']:.3f} | {case.whole['lightgbm']:.3f}"
+        print(f"| {case.name} | {case.ours:.3f} | {case.theirs:.3f} | {case.rival} | {case.ratio:.2f} | {whole} |")
+    ratios = np.array([case.ratio for case in found])
+    print(f"\n{len(found)} cases; geometric mean over the best rival {np.exp(np.mean(np.log(ratios))):.3f}")
+    print(f"within 5 % of the best rival in {np.mean(ratios <= 1.05):.1%}, at most {ratios.max():.2f} of it")
+    print(f"at most {max(case.ours for case in found):.3f} of the error of the mean predictor")
+    print(f"standard deviation no larger than the best rival's in {np.mean([case.calmer for case in found]):.0%}")
+    lost = [case.name for case in found if min(case.whole.values()) < case.ours]
+    print(f"whole rows of fewer examples are better in {len(lost)}: {'; '.join(lost)}")
+
+
+def draw(found, path):
+    """Errors over the best rival's, sorted."""
+    figure = empty_figure(figsize=(8.6, 10.0))
+    axes = figure.add_subplot()
+    ordered = sorted(found, key=lambda case: -case.ratio)
+    axes.barh(range(len(ordered)), [c.ratio for c in ordered], color=[BLUE if c.ratio <= 1 else RED for c in ordered])
+    axes.set_yticks(range(len(ordered)), [case.name for case in ordered], fontsize=8)
+    axes.axvline(1.0, color="0.3", linewidth=1)
+    axes.set_xlabel("test error over that of the best rival on as many values")
+    axes.margins(y=0.01)
+    axes.spines[["top", "right"]].set_visible(False)
+    save_picture(figure, path)
 
 
 def main():
@@ -142,6 +177,7 @@ def main():
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--tables", default=",".join(UCI + SKLEARN))
     parser.add_argument("--output", help="a CSV file that results are appended to; those it holds are not repeated")
+    parser.add_argument("--picture", help="where to draw errors over the best rival's")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     results = read(arguments.output)
@@ -154,7 +190,10 @@ def main():
                 if (name, budget, seed) not in done:
                     results.append(scores(name, *split(X, y, seed, arguments.rows), budget, seed))
                     append(arguments.output, results[-1])
-    summary(results)
+    found = cases(results)
+    show(found)
+    if arguments.picture:
+        draw(found, arguments.picture)
 
 
 def read(path):
