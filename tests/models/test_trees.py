@@ -1,0 +1,99 @@
+"""Boosted trees: scikit-learn's own on the same rows, and a share of them where columns matter together."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
+
+from planted_cells import uniform_cells
+from sparing.cells import Cells
+from sparing.models import selection
+from sparing.models.selection import affordable_families, select
+from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
+
+
+def holes(n=120, d=5, seed=0, n_outputs=2):
+    """Rows with holes, the cells of them, and targets; the last column is never seen."""
+    rng, cells = np.random.default_rng(seed), Cells(d, n_outputs=n_outputs)
+    rows = np.where(rng.random((n, d)) < 0.5, rng.standard_normal((n, d)), np.nan)
+    rows[:, -1] = np.nan
+    targets = rng.standard_normal((n, n_outputs)) + np.nan_to_num(rows[:, :1])
+    for row, y in zip(rows, targets, strict=True):
+        seen = rng.permutation(np.flatnonzero(~np.isnan(row)))
+        cells.append(seen, row[seen], y)
+    return rows, cells, targets
+
+
+def test_rows_have_holes_where_nothing_was_bought():
+    rows, cells, _ = holes()
+    np.testing.assert_array_equal(rows_with_holes(cells), rows)
+
+
+def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless():
+    """Two outputs; the rows to predict are whole, also in the column that was never seen."""
+    rows, cells, targets = holes()
+    trees, fresh = BoostedTrees(cells), np.random.default_rng(1).standard_normal((50, 5))
+    with threadpool_limits(1, user_api="openmp"):  # more threads wait for each other on so few rows
+        for output in range(2):
+            own = HistGradientBoostingRegressor(early_stopping=False, random_state=0)
+            own.fit(rows[:, :4], targets[:, output])
+            for X in (fresh, rows):
+                np.testing.assert_allclose(trees.predict(X)[:, output], own.predict(X[:, :4]), rtol=1e-12)
+    fresh[:, 4] = np.nan
+    np.testing.assert_array_equal(trees.predict(fresh), trees.predict(np.nan_to_num(fresh)))
+
+
+def test_costs_grow_with_examples_columns_and_outputs():
+    small = boosting_seconds(holes()[1])
+    assert boosting_seconds(holes(n=240)[1]) > small
+    assert boosting_seconds(holes(d=10)[1]) > small
+    assert boosting_seconds(holes(n_outputs=4)[1]) == pytest.approx(2 * small)
+
+
+# Their share --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).standard_normal((3000, 6))
+
+
+def test_where_columns_matter_together_trees_have_a_share(rows):
+    """y = x0 x1, from three of six columns of 1,500 rows: no sum of curves says anything of it."""
+    X, y = rows, rows[:, 0] * rows[:, 1]
+    cells = uniform_cells(X[:1500], y[:1500], 3).in_order()
+    errors = {}
+    for features in ("additive", "auto"):
+        model = select(cells, affordable_families(cells), features)
+        errors[features] = np.mean((model.predict(X[1500:])[:, 0] - y[1500:]) ** 2) / y[1500:].var()
+        assert (model.trees is not None) == (features == "auto") == (model.trees_share > 0)
+    assert model.trees_share > selection.LEAST_SHARE
+    assert "averaged with boosted trees, whose share is" in model.facts["why"]
+    assert model.facts["trees_share"] == model.trees_share
+    assert errors["additive"] > 0.95
+    assert errors["auto"] < 0.9 * errors["additive"]
+
+
+def test_of_lines_trees_have_no_share(rows):
+    X, y = rows[:1500], rows[:1500] @ np.arange(1.0, 7.0)
+    cells = uniform_cells(X, y, 3).in_order()
+    model = select(cells, affordable_families(cells), "auto")
+    assert (model.trees, model.trees_share) == (None, 0.0)
+    assert "boosted trees" not in model.facts["why"]
+
+
+def test_the_prediction_is_the_average_by_their_share(rows):
+    X, y = rows[:600], rows[:600, 0] * rows[:600, 1]
+    cells = uniform_cells(X, y, 4).in_order()
+    model = select(cells, affordable_families(cells)[:1], "auto")
+    assert model.trees is not None
+    curves = rows[600:] if model.basis is None else model.basis.functions(rows[600:])
+    sums, share = curves @ model.weights + model.intercept, model.trees_share
+    expected = (1 - share) * sums + share * BoostedTrees(cells).predict(rows[600:])
+    np.testing.assert_allclose(model.predict(rows[600:]), expected, rtol=1e-12)
+
+
+def test_trees_are_not_tried_where_they_cost_too_much(rows, monkeypatch):
+    monkeypatch.setattr(selection, "boosting_seconds", lambda cells: selection.AFFORDABLE + 1.0)
+    cells = uniform_cells(rows[:300], rows[:300, 0] * rows[:300, 1], 4).in_order()
+    assert select(cells, affordable_families(cells)[:1], "auto").trees is None
