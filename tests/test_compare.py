@@ -153,7 +153,7 @@ def test_reading_says_where_whole_rows_are_better():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_is_in_the_registry_under_its_public_name(name):
     assert algorithm_names([name.lower()]) == [name]
-    assert hasattr(learners, name) or name in ("Ridge", "Lasso", "AutoLasso")
+    assert hasattr(learners, name) or name in ("Ridge", "Lasso", "Trees", "AutoLasso", "AutoCurves")
     assert ALGORITHMS[name].colour.startswith("#")
 
 
