@@ -146,6 +146,36 @@ def test_examples_that_are_nearly_alike_have_their_order():
         assert_same(store([one, other]).in_order(), store([other, one]).in_order())
 
 
+@few
+@given(st.lists(purchases(), max_size=8), st.lists(st.sampled_from([1e-6, 0.5, 1.0, 1e6]), min_size=D, max_size=D))
+def test_order_does_not_depend_on_units(examples, units):
+    """Neither on those of attributes, shifted too, nor on those of targets."""
+    units, shifts = np.array(units), np.arange(D) * 3.0
+    examples = [(a, np.round(values, 2).tolist(), *more) for a, values, *more in examples]  # apart, also when shifted
+
+    def scaled(examples):
+        return store(
+            [
+                (attributes, (np.array(values) * units[attributes] + shifts[attributes]).tolist(), chances,
+                 tuple(np.array(y) * 1e3 - 7.0))
+                for attributes, values, chances, y in examples
+            ]
+        )  # fmt: skip
+
+    assert_same(scaled(told(store(examples).in_order())), scaled(examples).in_order())
+
+
+@few
+@given(st.lists(purchases(), max_size=8), st.lists(st.booleans(), min_size=D, max_size=D))
+def test_only_some_attributes_of_all_examples(examples, wanted):
+    """By a loop; examples of which nothing is left stay, with their targets."""
+    expected = []
+    for attributes, values, chances, y in examples:
+        kept = [at for at, attribute in enumerate(attributes) if wanted[attribute]]
+        expected.append((*([part[at] for at in kept] for part in (attributes, values, chances)), y))
+    assert_same(store(examples).only(np.array(wanted)), store(expected))
+
+
 # Refusals, and room -------------------------------------------------------------------------------------------------
 
 
