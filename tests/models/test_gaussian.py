@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from sparing.cells import Cells
+from sparing.models import gaussian as gaussian_module
+from sparing.models.bases import Kind, learn_basis
 from sparing.models.gaussian import Candidate, Gaussian, fitted_model
+from sparing.models.imputed import uncorrelated
 from sparing.models.summary import Summary
 
 D = 7
@@ -69,3 +74,56 @@ def test_a_residual_variance_is_never_negative():
     summary = Summary(np.ones(D), np.ones(D), MEANS, np.ones(D), NOISE, np.zeros(1), np.array([1e-3]))
     model = fitted_model(summary, own, Candidate("", own, lambda: BOTH["dense"]), {})
     assert model.residual_variance.tolist() == [0.0]
+
+
+# Curves -------------------------------------------------------------------------------------------------------------
+
+
+def curved(n_outputs=2):
+    """A model of curves of three columns, the second of which never varied, and rows."""
+    rng = np.random.default_rng(0)
+    rows = rng.gamma(1.0, size=(60, 3))
+    rows[:, 1] = 2.0
+    cells = Cells(3, n_outputs=n_outputs)
+    cells.extend(np.full(60, 3), np.tile(np.arange(3), 60), rows.ravel(), rng.standard_normal((60, n_outputs)))
+    basis = learn_basis(Kind("winsorized", 1), cells)
+    summary, weights = basis.summary(basis.expand(cells)), rng.standard_normal((basis.size, n_outputs))
+    candidate = uncorrelated("", summary, weights)
+    return fitted_model(summary, weights, candidate, {}, basis), rows
+
+
+def test_curves_are_predicted_by_their_functions_and_add_up():
+    model, rows = curved()
+    assert not model.is_linear
+    expected = model.basis.functions(rows) @ model.weights + model.intercept
+    np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(sparse.csr_array(rows)), expected, rtol=1e-12)
+    total = np.tile(model.intercept, (60, 1))
+    for column in range(3):
+        values, parts = model.effect(column)
+        total += np.column_stack([np.interp(rows[:, column], values, part) for part in parts.T])
+    np.testing.assert_allclose(total, expected, rtol=1e-10)
+    assert not model.effect(1)[1].any()
+    assert model.predict(rows[:0]).shape == (0, 2)
+
+
+def test_many_rows_are_predicted_some_at_a_time(monkeypatch):
+    model, rows = curved()
+    expected = model.predict(rows)
+    monkeypatch.setattr(gaussian_module, "ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-12)
+
+
+def test_the_importance_of_a_column_is_the_spread_of_its_part():
+    """Over the looks that the functions were learnt from, where they are uncorrelated and of variance one."""
+    model, rows = curved()
+    for column in range(3):
+        values, parts = model.effect(column)
+        spread = [np.interp(rows[:, column], values, part).std() for part in parts.T]
+        np.testing.assert_allclose(model.importance[column], spread, rtol=1e-8, atol=1e-12)
+    own = RNG.standard_normal((D, 2))
+    ones = np.ones(D)
+    summary = Summary(ones, ones, MEANS, ones, COVARIANCE.diagonal(), np.zeros(2), np.ones(2))
+    linear = fitted_model(summary, own, Candidate("", own, lambda: BOTH["dense"]), {})
+    expected = np.abs(own) * np.sqrt(COVARIANCE.diagonal())[:, None]
+    np.testing.assert_allclose(linear.importance, expected, rtol=1e-12)
