@@ -146,3 +146,32 @@ def test_bad_options_are_refused(cls, options, message):
 def test_a_lasso_of_too_many_attributes_is_refused():
     with pytest.raises(ValueError, match="above 20000 attributes take penalty='ridge'"):
         AutoLearner(20_001, budget=3, penalty="lasso")
+
+
+# Curves -------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_learnt_of_columns_is_kept_by_states_and_shards():
+    """A sum of two V's: lines leave nearly all of the variance, and curves nearly none."""
+    rows = np.random.default_rng(0).standard_normal((600, 4))
+    y = np.abs(rows[:, 0]) + np.abs(rows[:, 1])
+    learner = AutoLearner(4, budget=3, features="additive", design="uniform").run(rows[:400], y[:400])
+    predictions = learner.fitted.predict(rows[400:])
+    assert np.var(predictions[:, 0] - y[400:]) < 0.2 * y.var()
+    again = AutoLearner.from_state(learner.state())
+    first, second = (AutoLearner(4, budget=3, features="additive", design="uniform") for _ in range(2))
+    first.fit_cells(learner.bought.take(np.arange(300, 400)))
+    merged = first.merge([second.fit_cells(learner.bought.take(np.arange(300)))])
+    for other in (again, merged):
+        assert other.features == "additive"
+        np.testing.assert_array_equal(other.fitted.predict(rows[400:]), predictions)
+    with pytest.raises(AttributeError, match="curves or trees in place of weights"):
+        _ = learner.coef
+    assert learner.intercept == pytest.approx(y[:400].mean())
+
+
+def test_features_are_named_and_a_lasso_has_lines():
+    with pytest.raises(ValueError, match="features must be"):
+        AutoLearner(4, budget=2, features="curves")
+    with pytest.raises(ValueError, match="features='auto' has no lasso; pass features='linear'"):
+        AutoLearner(4, budget=2, penalty="lasso", features="auto")

@@ -384,3 +384,28 @@ def test_auto_is_not_worse_than_what_is_usually_done(data):
     tried = {"factor", "pairwise", "full covariance", "covariance near factors", "mean-imputed", "mean target"}
     assert {candidate["family"] for candidate in facts["candidates"]} == tried
     assert set(facts["families"]) == {candidate["family"] for candidate in facts["candidates"] if candidate["used"]}
+
+
+# Curves or lines ----------------------------------------------------------------------------------------------------
+
+
+def test_curves_are_taken_where_they_clearly_predict_better():
+    """Of lines a V leaves all and a hinge nearly nothing; where lines are right, and of noise, lines are kept."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    for y, curves in ((np.abs(X[:, 0]), True), (X @ np.ones(4), False), (rng.standard_normal(300), False)):
+        parts = splits(uniform_cells(X, y, 3).in_order(), 0.0)
+        kind = selection.best_kind(parts, selection.CURVES)
+        assert (kind is not None) == curves
+
+
+def test_the_kind_is_that_of_the_least_error_of_the_scout():
+    X = np.random.default_rng(1).lognormal(sigma=2.0, size=(300, 4))
+    y = np.log(X) @ np.ones(4)
+    parts = splits(uniform_cells(X, y, 3).in_order(), 0.0)
+    scout = [families.full_covariance("ridge", iterations=selection.SCOUTING)]
+    errors = {kind: cross_validate(parts, scout, kind).losses.mean() for kind in selection.CURVES}
+    kind = selection.best_kind(parts, selection.CURVES)
+    assert kind == min(errors, key=errors.get)
+    assert kind.transform == "normal scores"  # which undo the exponential
+    assert errors[kind] < 0.8 * cross_validate(parts, scout).losses.mean()
