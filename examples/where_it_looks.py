@@ -11,7 +11,7 @@ again.
 # Keep, forget, or buy whole images
 # ---------------------------------
 # We compare three ways to spend the same number of looks, each on three orders of the images: ``BudgetRidge`` with
-# default options, a keeping learner; the same with one of the papers' online learners, which make a step from each
+# weights rather than curves, a keeping learner; the same with one of the papers' online learners, which make a step from each
 # example and forget it; and ridge regression on whole images, of which the same number of values buys only 126.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ correct = {"keeps": [], "forgets": [], "whole images": []}
 for seed in range(3):
     order = np.random.default_rng(seed).permutation(len(odd))
     train, test = order[:TRAIN], order[TRAIN:]
-    kept = BudgetRidge(LOOKS, random_state=seed).fit(pixels[train], odd[train])
+    kept = BudgetRidge(LOOKS, features="linear", random_state=seed).fit(pixels[train], odd[train])
     forgot = BudgetRidge(LOOKS, learner="online", random_state=seed).fit(pixels[train], odd[train])
     whole = ridge.fit(pixels[train[:WHOLE]], odd[train[:WHOLE]])
     for way, model in zip(correct, (kept, forgot, whole), strict=True):

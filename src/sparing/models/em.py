@@ -13,7 +13,7 @@ from sparing.kernels.sweep import Block, Looks, new_block
 from sparing.models.summary import Summary
 
 WORTH_THREADS = 10_000  # cells, from which threads pay
-PARTS = 4  # examples are summed in as many parts, whatever the number of cores, on which no result depends
+PARTS = 4  # many examples are summed in as many parts, whatever the number of cores, on which no result depends
 
 
 class StandardizedCells:
@@ -42,10 +42,10 @@ class StandardizedCells:
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
         """``task(first, last)`` over parts of the examples, or of some of them, on all cores."""
         last = self.n_examples if last is None else last
+        if self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
+            return [task(first, last)] if first < last else []
         ends = np.linspace(first, last, PARTS + 1).astype(int)
         parts = [(a, b) for a, b in pairwise(ends) if a < b]
-        if self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
-            return [task(*part) for part in parts]
         return list(self._pool.map(lambda part: task(*part), parts))
 
     @cached_property
