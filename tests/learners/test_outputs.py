@@ -9,7 +9,12 @@ from sparing.learners import AER, OnlineLasso, OnlineRidge, TwoPhasedDDAERR
 
 UNITS = np.array([1.0, 1e6, 1e-6])
 TARGETS = np.column_stack([Y, X @ np.linspace(-1.0, 1.0, D), X[:, 0] - X[:, 3] + 2.0])
-NO_UNITS = ("AELSVR", "AESVR", "AnalyticLearner", "PlugInSVR")  # whose loss has a tube or a scale in the units of the target
+NO_UNITS = (
+    "AELSVR",
+    "AESVR",
+    "AnalyticLearner",
+    "PlugInSVR",
+)  # whose loss has a tube or a scale in the units of the target
 every_squared_loss = pytest.mark.parametrize(
     "case", [case for case in ONLINE if case[0].__name__ not in NO_UNITS], ids=label
 )
