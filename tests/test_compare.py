@@ -20,8 +20,8 @@ def steep():
 
 @pytest.fixture(scope="module")
 def ridge(steep):
-    """All but the learner that chooses among models, which takes most of the time: it is in the small comparison."""
-    names = [name for name in LINE_UPS["ridge"] if name != "AutoLearner"]
+    """All but those that choose among models, which take most of the time: they are in the small comparison."""
+    names = [name for name in LINE_UPS["ridge"] if not name.startswith("Auto")]
     return compare(*steep, budget=5, algorithms=names, seeds=6, points=3, scale=False)
 
 

@@ -115,8 +115,9 @@ def test_wide_data_are_learnt_online():
 @pytest.mark.parametrize("learner", ["auto", "online"])
 @pytest.mark.parametrize("d", [3, D])
 def test_the_usual_budget_is_five_attributes_or_all(cls, learner, d):
-    usual = cls(learner=learner, random_state=0).fit(X[:, :d], target(cls))
-    given = cls(min(5, d), learner=learner, random_state=0).fit(X[:, :d], target(cls))
+    options = {"learner": learner, "features": "linear", "random_state": 0}
+    usual = cls(**options).fit(X[:, :d], target(cls))
+    given = cls(min(5, d), **options).fit(X[:, :d], target(cls))
     np.testing.assert_array_equal(usual.coef_, given.coef_)
     assert usual.cells_ == given.cells_ <= min(5, d) * N
     assert usual.budget == "auto"
