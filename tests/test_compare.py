@@ -118,7 +118,8 @@ def test_lasso_line_up_and_mixed_families(steep):
 
 def test_sparse_data_stay_sparse_and_agree_with_dense(steep):
     X, y = steep[0][:600, :20], steep[1][:600]
-    options = {"budget": 5, "seeds": 1, "points": 2, "scale": False}
+    names = [name for name in LINE_UPS["ridge"] if name != "AutoLearner"]  # AutoCurves reads rows as it does
+    options = {"budget": 5, "seeds": 1, "points": 2, "scale": False, "algorithms": names}
     dense, csr = compare(X, y, **options), compare(sparse.csr_array(X), y, **options)
     for one, other in zip(dense.rows, csr.rows, strict=True):
         assert one[:6] == other[:6]

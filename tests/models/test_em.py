@@ -48,22 +48,26 @@ def test_up_to_counts_examples_of_so_many_rows():
 @pytest.mark.parametrize(("first", "last"), [(0, None), (3, 17), (5, 7), (4, 4)])
 def test_parts_cover_each_example_once_on_threads_or_not(first, last, monkeypatch):
     data = StandardizedCells(cells := random_cells(40, (1, D)), summarize(cells))
-    alone = data.in_parts(lambda a, b: list(range(a, b)), first, last)
-    assert [example for part in alone for example in part] == list(range(first, 40 if last is None else last))
-    assert len(alone) <= PARTS
-    monkeypatch.setattr(module, "WORTH_THREADS", 0)
-    assert data.in_parts(lambda a, b: list(range(a, b)), first, last) == alone
+    everyone = list(range(first, 40 if last is None else last))
+    for worth_threads, parts in ((10**9, 1), (0, PARTS)):
+        monkeypatch.setattr(module, "WORTH_THREADS", worth_threads)
+        found = data.in_parts(lambda a, b: list(range(a, b)), first, last)
+        assert [example for part in found for example in part] == everyone
+        assert len(found) == min(parts, len(everyone))
 
 
 def test_gradients_do_not_depend_on_threads(monkeypatch):
-    """Examples are summed in the same parts, whatever the number of cores."""
+    """Many examples are summed in the same parts, whatever the number of cores; few in one, equal up to rounding."""
     X, y = planted(300)
     data = StandardizedCells(cells := uniform_cells(X, y, 5), summarize(cells))
-    alone = covariance_gradients(data, np.eye(21))
+    at_once, found = covariance_gradients(data, np.eye(21))[0], []
     monkeypatch.setattr(module, "WORTH_THREADS", 0)
     for cores in (1, 2, 7):
         monkeypatch.setattr(module.os, "cpu_count", lambda n=cores: n)
-        np.testing.assert_array_equal(covariance_gradients(data, np.eye(21))[0], alone[0])
+        data = StandardizedCells(cells, summarize(cells))  # with threads of its own
+        found.append(covariance_gradients(data, np.eye(21))[0])
+        np.testing.assert_array_equal(found[-1], found[0])
+    np.testing.assert_allclose(found[0], at_once, rtol=1e-10, atol=1e-10)
 
 
 def test_the_nth_iterate_is_counted_from_one():
