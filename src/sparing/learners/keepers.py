@@ -23,10 +23,9 @@ class AutoLearner(KeepingLearner):
 
     Candidates are pairwise moments with several ridges, covariances shrunk toward the identity or toward a factor
     model, factor models, mean-imputed regressions and the mean target, as far as their cost allows. Each is fitted to
-    a part of the examples and judged by the error that it is expected to have on the others, whose unseen values are
-    completed by the covariance model under which they are most likely. The average of those that are statistically
-    indistinguishable from the best, fitted to all examples, is the model. ``fitted.facts`` says what was chosen and
-    why. Other parameters are those of :class:`KeepingLearner`.
+    a part of the examples and predicts the targets of the others from what was seen of them. The average of those
+    within one standard error of the best, fitted to all examples, is the model. ``fitted.facts`` says what was chosen
+    and why. Other parameters are those of :class:`KeepingLearner`.
 
     Parameters
     ----------
@@ -69,9 +68,8 @@ class PairwiseMoments(KeepingLearner):
     Parameters
     ----------
     ridge : float or "auto"
-        Added to the diagonal of the covariance. "auto" chooses among multiples of the most negative eigenvalue by
-        cross-validation on the cells bought; it takes half of that eigenvalue where the matrix is too large for that,
-        or there are fewer than 10 examples.
+        Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
+        eigenvalue, which measures the noise, for attributes divided by their ranges.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
     alpha : float or "auto"
@@ -99,8 +97,10 @@ class PairwiseMoments(KeepingLearner):
 
     def _fit(self, cells: Cells) -> FittedModel:
         given = self.ridge if self.penalty == "ridge" else self.alpha
+        if given == "auto" and self.penalty == "ridge":
+            return usual_model(cells, families.pairwise_moments("ridge"), "half the noise is a good ridge, as a rule")
         if given == "auto":
-            return select(cells, [families.pairwise_moments(self.penalty)])
+            return select(cells, [families.pairwise_moments("lasso")])
         return pairwise.given_model(cells, self.penalty, given)
 
     def standard_errors(self) -> np.ndarray:
@@ -149,7 +149,7 @@ class FactorModel(KeepingLearner):
     def _fit(self, cells: Cells) -> FittedModel:
         if self.rank == "full":
             iterations = families.ITERATIONS if self.rounds == "auto" else self.rounds
-            return usual_model(cells, families.full_covariance("ridge", iterations))
+            return usual_model(cells, families.full_covariance("ridge", iterations=iterations))
         ranks = families.RANKS if self.rank == "auto" else (self.rank,)
         stops = families.STOPS if self.rounds == "auto" else (self.rounds,)
         return select(cells, [families.factor("ridge", ranks, stops)])

@@ -101,15 +101,15 @@ def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str,
             continue
         with catch_warnings():
             simplefilter("ignore", ConvergenceWarning)  # a path that ends early is judged like any other
-            alphas, _, path = lars_path_gram(
-                c, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(penalties) * largest
+            alphas, _, path = lars_path_gram(  # in units of the largest: it stops at absolute tolerances
+                c / largest, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(penalties)
             )
         for column, penalty in zip(weights, penalties, strict=True):  # the path is linear between its corners
-            after = min(int(np.searchsorted(-alphas, -penalty * largest)), alphas.size - 1)
+            after = min(int(np.searchsorted(-alphas, -penalty)), alphas.size - 1)
             before = max(after - 1, 0)
             width = alphas[before] - alphas[after]
-            part = np.clip((alphas[before] - penalty * largest) / width, 0.0, 1.0) if width > 0 else 1.0
-            column[:, output] = path[:, before] + part * (path[:, after] - path[:, before])
+            part = np.clip((alphas[before] - penalty) / width, 0.0, 1.0) if width > 0 else 1.0
+            column[:, output] = largest * (path[:, before] + part * (path[:, after] - path[:, before]))
     settings = [f"lasso {penalty:g} of the largest penalty" for penalty in penalties]
     return list(zip(settings, weights, strict=True))
 

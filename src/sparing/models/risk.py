@@ -12,7 +12,7 @@ from sparing.kernels.pairs import predict_products, sum_pairs
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import SHORT, covariance_parts
 from sparing.models.gaussian import Gaussian
-from sparing.models.summary import Summary
+from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary
 
 COUNTED_PAIRS = 2000  # attributes, up to which the examples that saw each pair are counted
 
@@ -91,20 +91,23 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
     r"""Predict the targets of examples from what was seen of them: weights applied to conditional means.
 
     :math:`E[x | x_S] = \mu + \Sigma_{\cdot S} \Sigma_{SS}^{-1} (x_S - \mu_S)`. So :math:`\Sigma w`, gathered at the
-    cells of an example, times :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)` is all that is needed.
+    cells of an example, times :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)` is all that is needed. A mean that was estimated
+    from few looks adds its own variance to that of the cell.
     """
     data = StandardizedCells(cells, summary)
     looks, spreads = data.looks._replace(targets=np.empty((data.n_examples, 0))), data.spreads
+    doubt = np.where(summary.counts < LOOKS_FOR_A_SCALE, 1.0 / np.maximum(summary.counts, 1.0), 0.0)
     solution, likelihoods = np.empty(looks.values.size), np.empty(data.n_examples)
     if gaussian.dense is not None:
-        table = gaussian.dense / np.outer(spreads, spreads)
+        table = gaussian.dense / np.outer(spreads, spreads) + np.diag(doubt)
 
         def condition(first, last):
             kernel.condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
 
         data.in_parts(condition)
     else:
-        factors = Factors(np.ascontiguousarray(gaussian.loadings / spreads[:, None]), gaussian.noise / spreads**2)
+        loadings = np.ascontiguousarray(gaussian.loadings / spreads[:, None])
+        factors = Factors(loadings, gaussian.noise / spreads**2 + doubt)
         rank = factors.loadings.shape[1]
         few = data.up_to(SHORT * rank)
         if few:

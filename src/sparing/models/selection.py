@@ -26,7 +26,8 @@ FAR = 3.0  # log-likelihood ratios of an example are clipped there
 LEAST_SHARE = 0.1  # that boosted trees must deserve in a first split to be tried in all
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 SCOUTING = 15  # EM iterations, after which kinds of curves are compared
-QUICK_CURVES = 0.5  # estimated seconds of one fit, up to which a kind of curves competes
+SCOUTS, JUDGES = 2_000, 20_000  # examples at most by which kinds of curves, and candidates, are compared
+QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind of curves competes
 TREES_JUDGED = 2  # splits by which the share of boosted trees is found
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
@@ -50,13 +51,19 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
 
 def affordable_curves(cells: Cells) -> list[Kind]:
     """The kinds of curves that can be tried on these cells."""
-    size, scout = Size.of(cells), families.full_covariance("ridge")
+    scout = families.full_covariance("ridge")
 
-    def seconds(kind):
-        functions = 1 + kind.hinges
+    def seconds(kind, cells):
+        size, functions = Size.of(cells), 1 + kind.hinges
         return scout.seconds(Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3))
 
-    return [kind for kind in CURVES if seconds(kind) <= QUICK_CURVES]
+    few = thinned(cells, SCOUTS)
+    return [k for k in CURVES if seconds(k, few) <= QUICK_CURVES and seconds(k, cells) <= AFFORDABLE]
+
+
+def thinned(cells: Cells, most: int) -> Cells:
+    """As many examples at most, evenly spaced: enough to choose by, where there are very many."""
+    return cells if cells.n_examples <= most else cells.take(slice(None, None, -(-cells.n_examples // most)))
 
 
 class Split(NamedTuple):
@@ -176,12 +183,15 @@ def select(cells: Cells, competing: Sequence[Family], features: str = "linear") 
     if cells.n_examples < FEWEST:
         return usual_model(cells, competing[0], "there are too few examples to choose by")
     cells = cells.only(summarize(cells).known)
-    parts = splits(cells, sum(family.seconds(Size.of(cells)) for family in competing))
     kinds = [] if features == "linear" else affordable_curves(cells)
-    kind = best_kind(parts, kinds) if kinds else None
+    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds) if kinds else None
+    few = thinned(cells, JUDGES)
+    parts = splits(few, sum(family.seconds(Size.of(few)) for family in competing))
     judged = cross_validate(parts, competing, kind)
     best, chosen = judged.among(_allowed(judged, competing))
     basis, expanded, summary = _transformed(kind, cells)
+    if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
+        chosen = [best]
     found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
     named = {(at, c.setting): c for at, group in found.items() for c in group}
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
@@ -219,7 +229,7 @@ def with_trees(
 
     Trees see what columns do together. Where they add nothing, a first split says so.
     """
-    if boosting_seconds(cells) > AFFORDABLE:
+    if boosting_seconds(cells) > AFFORDABLE or not all(len(learnt) for learnt, _ in parts):
         return model
     ours, done = judged.predictions[chosen].mean(axis=0), 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))

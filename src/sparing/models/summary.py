@@ -26,9 +26,10 @@ class Summary(NamedTuple):
     def known(self) -> np.ndarray:
         """Which attributes varied often enough for a scale of their own: others get no weight.
 
-        Two close values would make a scale tiny, and so would a pixel that was lit once, and faintly.
+        Two close values would make a scale tiny, and so would a pixel that was lit once, and faintly. Where most
+        attributes have fewer looks than that, there is no choice but to give them all one scale, the typical one.
         """
-        return self.varied >= LOOKS_FOR_A_SCALE
+        return (self.varied >= LOOKS_FOR_A_SCALE) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
 
     @property
     def spreads(self) -> np.ndarray:
