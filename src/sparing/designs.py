@@ -132,7 +132,7 @@ def upper_variances(variances, looks) -> np.ndarray:
 
     Examples
     --------
-    >>> upper_variances([0.0, 0.0, 0.06], [3, 99, 99]).tolist()
+    >>> upper_variances([0.0, 0.0, 0.06], [3, 99, 99]).round(6).tolist()
     [0.25, 0.01, 0.09]
     """
     error = 1.0 / np.sqrt(np.asarray(looks, np.float64) + 1.0)

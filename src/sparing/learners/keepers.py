@@ -69,7 +69,8 @@ class PairwiseMoments(KeepingLearner):
     ----------
     ridge : float or "auto"
         Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
-        eigenvalue, which measures the noise, for attributes divided by their ranges.
+        eigenvalue, which measures the noise, for attributes divided by their ranges; of whole rows it is chosen by
+        cross-validation.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
     alpha : float or "auto"
@@ -97,10 +98,11 @@ class PairwiseMoments(KeepingLearner):
 
     def _fit(self, cells: Cells) -> FittedModel:
         given = self.ridge if self.penalty == "ridge" else self.alpha
-        if given == "auto" and self.penalty == "ridge":
+        whole = len(cells) == cells.n_examples * cells.n_attributes
+        if given == "auto" and self.penalty == "ridge" and not whole:
             return usual_model(cells, families.pairwise_moments("ridge"), "half the noise is a good ridge, as a rule")
         if given == "auto":
-            return select(cells, [families.pairwise_moments("lasso")])
+            return select(cells, [families.pairwise_moments(self.penalty)])
         return pairwise.given_model(cells, self.penalty, given)
 
     def standard_errors(self) -> np.ndarray:

@@ -63,7 +63,7 @@ class Basis:
     >>> cells.extend([1] * 6, [0] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 1000.0], np.zeros(6))
     >>> basis = learn_basis(Kind("normal scores", 0), cells)
     >>> basis.functions(np.array([[1.0], [3.5], [1000.0], [2000.0]])).round(2).ravel().tolist()
-    [-1.55, 0.0, 1.55, 1.55]
+    [-1.54, 0.0, 1.54, 1.54]
     """
 
     kind: Kind

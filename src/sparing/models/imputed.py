@@ -16,14 +16,16 @@ def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Ca
 
     Its normal equations are the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, without a division by how often a pair
     was seen: so they need no repair. Where attributes are uncorrelated, the mean is the best guess of an unseen value,
-    and this is the right regression; elsewhere it is biased for whole rows.
+    and this is the right regression; elsewhere it is biased for whole rows. The ridge of an attribute grows with the
+    rarity of its looks: rows seen in part hardly show the noise of its weight, whole rows do.
     """
     moments, spreads = pair_moments(cells, summary), summary.spreads
     gram = moments.attributes * moments.counts / np.outer(spreads, spreads)
     sums = moments.targets * summary.counts[:, None] / np.outer(spreads, summary.target_spreads)
     candidates, known = [], summary.known[:, None]
+    seldom = np.diag(max(summary.counts.mean(), 1.0) / np.maximum(summary.counts, 1.0))
     for ridge in ridges:  # a factor for each is quicker than a spectrum for all
-        weights = known * solve(gram + ridge * np.eye(len(gram)), sums, assume_a="pos")
+        weights = known * solve(gram + ridge * seldom, sums, assume_a="pos")
         weights = weights / spreads[:, None] * summary.target_spreads
         candidates.append(uncorrelated(f"ridge {ridge:g}", summary, weights))
     return candidates

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing import checks
+from sparing.linalg.rows import matrix
 
 
 class Boosted(NamedTuple):
@@ -63,7 +64,7 @@ def boost_confidence(
     (array([1., 0., 1.]), 4)
     """
     parts = ceil(log(2 / checks.fraction("failure", failure)))
-    rows = checks.matrix(A)
+    rows = matrix(A)
     targets, n = checks.targets(y, rows.shape[0])[:, 0], rows.shape[0]
     held_out = ceil(checks.fraction("validation", validation) * n)
     if n - held_out < parts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.linalg.inverses import RidgeInverse
-from sparing.linalg.rows import Rows
+from sparing.linalg.rows import Rows, matrix
 from sparing.types import Solution
 
 SHRINK = 0.2  # factor between successive barriers
@@ -83,7 +83,8 @@ def simplex(name: str, values, n_assets: int) -> np.ndarray:
 
 
 def _returns(values) -> np.ndarray:
-    R = np.asarray(checks.matrix(values), dtype=np.float64) if not hasattr(values, "toarray") else values.toarray()
+    found = matrix(values)
+    R = found.toarray() if hasattr(found, "toarray") else np.asarray(found, dtype=np.float64)
     if (negative := np.argwhere(R < 0)).size:
         t, i = negative[0]
         raise ValueError(
