@@ -29,8 +29,9 @@ def test_candidates_are_ridge_regressions_on_mean_imputed_rows(looks):
     rows, targets = filled_in(cells, summary)
     candidates = imputed_candidates(cells, summary)
     assert [candidate.setting for candidate in candidates] == [f"ridge {ridge:g}" for ridge in RIDGES]
+    often = np.sqrt(summary.counts / summary.counts.mean())  # a ridge over the looks is one for columns in these units
     for ridge, candidate in zip(RIDGES, candidates, strict=True):
-        plain = Ridge(alpha=ridge, fit_intercept=False).fit(rows, targets).coef_.T
+        plain = often[:, None] * Ridge(alpha=ridge, fit_intercept=False).fit(rows * often, targets).coef_.T
         expected = plain / summary.spreads[:, None] * summary.target_spreads
         np.testing.assert_allclose(candidate.weights, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(candidate.attributes().covariance, np.diag(summary.variances))
