@@ -110,17 +110,22 @@ def _newton_step(scaled: np.ndarray, w: np.ndarray, gradient: np.ndarray, ridge:
 
 
 def _search(R: np.ndarray, ridge: float, barrier: float, w: np.ndarray, step: np.ndarray, decrement: float):
-    """Backtracking within the interior of the simplex."""
+    """Backtracking within the interior of the simplex.
 
-    def objective(v):
-        return 0.5 * ridge * v @ v - np.log(R @ v).sum() - barrier * np.log(v).sum()
+    Close to the minimum a step gains less than what rounding leaves of the sum of logarithms, and is not to be refused
+    for that.
+    """
+
+    def terms(v):
+        return np.concatenate([[0.5 * ridge * v @ v], -np.log(R @ v), -barrier * np.log(v)])
 
     shrinking = step < 0
     length = min(1.0, INSIDE * float(np.min(-w[shrinking] / step[shrinking], initial=np.inf)))
-    value = objective(w)
+    before = terms(w)
+    rounding = 4.0 * np.finfo(float).eps * float(np.abs(before).sum())
     while length > 1e-12:
         trial = w + length * step
-        if objective(trial) <= value - 1e-4 * length * decrement + 1e-14 * abs(value):
+        if np.sum(terms(trial) - before) <= rounding - 1e-4 * length * decrement:
             return trial / trial.sum()
         length /= 2
     return w
