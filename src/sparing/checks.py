@@ -1,6 +1,6 @@
 """Argument checks and their messages, once: what was got, what was expected, what to do."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 
 import numpy as np
@@ -8,6 +8,8 @@ from scipy import sparse
 
 WHOLE = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating)
+REFUSED = object()  # in place of a value that has no default
+LISTED = 8  # names in a message
 
 
 def positive(name: str, value, *, zero: bool = False) -> float:
@@ -92,17 +94,29 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
     return moments
 
 
-def costs(values, n_attributes: int) -> np.ndarray:
-    """One positive price per attribute."""
+def costs(values, n_attributes: int, *, free: bool = False) -> np.ndarray:
+    """One positive price per attribute; with ``free``, zero is the price of a free one."""
     prices = np.array(values, dtype=np.float64)
     if prices.shape != (n_attributes,):
         raise ValueError(
             f"costs has shape {prices.shape} for {n_attributes} attributes; pass one price per attribute, in column "
             "order."
         )
-    if not (np.isfinite(prices) & (prices > 0)).all():
-        raise ValueError(f"costs must be positive and finite; got {prices[~(np.isfinite(prices) & (prices > 0))][0]}.")
+    bad = ~np.isfinite(prices) | (prices < 0 if free else prices <= 0)
+    if bad.any():
+        raise ValueError(f"costs must be {'non-negative' if free else 'positive'} and finite; got {prices[bad][0]}.")
     return prices
+
+
+def levels(values, n_attributes: int) -> np.ndarray:
+    """The number of categories of each attribute, none for a numeric one."""
+    numbers = np.asarray(values)
+    if numbers.shape != (n_attributes,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+        raise ValueError(
+            f"levels must hold one whole number for each of the {n_attributes} attributes: of its categories, or 0 if "
+            f"it is numeric; got {values!r}."
+        )
+    return numbers.astype(np.int64)
 
 
 def shares(values, n_items: int) -> np.ndarray:
@@ -204,6 +218,41 @@ def seed(random_state) -> int:
     from sklearn.utils import check_random_state
 
     return int(check_random_state(random_state).randint(0, 2**31 - 1))
+
+
+def by_name(option: str, values, names: Collection, *, otherwise=REFUSED):
+    """The values of an option in the order of the columns, if they are given by name: as a dict or a pandas Series.
+
+    Names are those of the columns, or their numbers where they have none. Anything else is taken to be in order
+    already. A name without a column is refused, and so is a column without a value, unless there is ``otherwise`` one.
+
+    Examples
+    --------
+    >>> by_name("costs", {"age": 0.0, "glucose": 12.5}, ["glucose", "age"])
+    [12.5, 0.0]
+    >>> by_name("costs", {"age": 0.0, "glocose": 12.5}, ["glucose", "age"])
+    Traceback (most recent call last):
+    ValueError: costs names 'glocose', but there is no such column; did you mean 'glucose'?
+    """
+    if not isinstance(values, Mapping) and not (hasattr(values, "items") and hasattr(values, "index")):
+        return values
+    given = dict(values.items())
+    if len(given) < len(values):
+        raise ValueError(f"{option} names some column twice; name each once.")
+    if unknown := [name for name in given if name not in names]:
+        near = get_close_matches(str(unknown[0]), [str(name) for name in names], 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the columns are {_listed(names)}."
+        raise ValueError(f"{option} names {unknown[0]!r}, but there is no such column; {hint}")
+    absent = [name for name in names if name not in given]
+    if absent and otherwise is REFUSED:
+        raise ValueError(f"{option} has no value for {_listed(absent)}; name every column.")
+    return [given.get(name, otherwise) for name in names]
+
+
+def _listed(names: Collection) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(repr(name) for name in list(names)[:LISTED]) + more
 
 
 def column(value, n_columns: int, names) -> int:

@@ -74,12 +74,15 @@ def decimals_of(prices) -> int:
     """How many decimal places it takes to write these prices exactly, or the smallest of them to nine digits.
 
     Fewer, where prices are so large that sums of them would not be exact. Ceilings have no say: what they have beyond
-    the unit of prices can never be spent.
+    the unit of prices can never be spent. Nor have prices of zero.
 
     >>> decimals_of([12.5, 0.25, 3.0]), decimals_of([7.0]), decimals_of([1 / 3])
     (2, 0, 9)
     """
     prices = np.asarray(prices, np.float64)
+    prices = prices[prices > 0]
+    if not prices.size:
+        return 0
     most = DIGITS + int(np.clip(np.floor(-np.log10(prices.min())), 0, 290))
     for decimals in range(most):
         units = prices * 10.0**decimals
@@ -94,8 +97,9 @@ def money_units(amount: float, decimals: int) -> int:
 
 
 def price_units(prices, decimals: int) -> np.ndarray:
-    """Prices in such units; the least is one, as nothing is free."""
-    return np.maximum(_whole(np.asarray(prices, np.float64) * 10.0**decimals), 1.0).astype(np.int64)
+    """Prices in such units: one at least, unless an attribute is free."""
+    prices = np.asarray(prices, np.float64)
+    return np.where(prices > 0, np.maximum(_whole(prices * 10.0**decimals), 1.0), 0.0).astype(np.int64)
 
 
 def _are_whole(units):
@@ -118,9 +122,11 @@ class Ledger:
     per_example, total : float
         Ceilings, for the attributes of one example and for all of them.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute; one each without it.
+        Price of each attribute, zero for a free one; one each without it.
     decimals : int, optional
         Decimal places of money: 2 counts in cents. By default as many as the prices have.
+    pay_for_missing : bool
+        Whether an unavailable value is paid for, and counted, like any other.
 
     Examples
     --------
@@ -137,6 +143,7 @@ class Ledger:
     total: float = np.inf
     costs: np.ndarray | None = None
     decimals: Any = None
+    pay_for_missing: bool = True
     cells: int = 0
     examples: int = 0
     spent_units: int = 0
@@ -146,8 +153,8 @@ class Ledger:
             if not getattr(self, name) >= 0:  # NaN would allow everything
                 raise ValueError(f"{name} must be a number, zero or more; got {getattr(self, name)!r}.")
         prices = np.ones(1) if self.costs is None else np.asarray(self.costs, dtype=np.float64)
-        if prices.ndim != 1 or not (np.isfinite(prices) & (prices > 0)).all():
-            raise ValueError(f"costs must be one positive finite price per attribute; got {prices}.")
+        if prices.ndim != 1 or not (np.isfinite(prices) & (prices >= 0)).all():
+            raise ValueError(f"costs must be one finite price per attribute, none negative; got {prices}.")
         if self.costs is not None:
             self.costs = prices
         if self.decimals is None:
@@ -190,6 +197,11 @@ class Ledger:
                 "nothing was bought."
             )
         self.record(1, n, price)
+
+    def give_back(self, unavailable: np.ndarray) -> None:
+        """What was booked for these attributes of the last example, unless unavailable values are paid for."""
+        if not self.pay_for_missing:
+            self.record(0, -len(unavailable), -self.price(unavailable))
 
     def record(self, examples: int, cells: int, units: int) -> None:
         """Add purchases that were made within the ceilings: by the compiled loop, or by another ledger."""

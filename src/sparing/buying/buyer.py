@@ -21,17 +21,30 @@ class Buyer:
     seed : int
     total_budget : float, optional
         Money for all examples; purchases become smaller when it runs short, and stop when it is spent.
+    pay_for_missing : bool
+        Whether an unavailable value is paid for.
     """
 
-    def __init__(self, shop: Shop, seed: int, total_budget: float | None = None):
+    def __init__(self, shop: Shop, seed: int, total_budget: float | None = None, *, pay_for_missing: bool = True):
         self.shop, self.seed = shop, seed
         total = np.inf if total_budget is None else checks.positive("total_budget", total_budget)
-        self.ledger = Ledger(shop.per_example, total, costs=shop.costs, decimals=shop.decimals)
-        self.plan = Plan(shop, designs.adaptive(np.zeros(shop.prices.size), prices=shop.prices))
+        self.ledger = Ledger(shop.per_example, total, shop.costs, shop.decimals, pay_for_missing)
+        self.plan = Plan(shop, np.ones(shop.prices.size))
+        self.follow_design(designs.adaptive, np.zeros(shop.prices.size))
 
     def follow(self, shares) -> None:
         """Draw by these shares of the items from now on."""
         self.plan = Plan(self.shop, shares)
+
+    def follow_design(self, design: Callable, variances, weights=None, *, looks=None, **more) -> None:
+        """Draw by a design from now on: of items that have a price, as the others are part of every purchase."""
+        sold = self.shop.for_sale
+        if not sold.size:
+            return
+        variances, weights, looks = (of if of is None else of[sold] for of in (variances, weights, looks))
+        shares = np.zeros(self.shop.prices.size)
+        shares[sold] = design(variances, weights, prices=self.shop.prices[sold], looks=looks, **more)
+        self.follow(shares)
 
     def query(self, round: int) -> Query:
         """What to buy of the next example: a pure function of seed, round, plan and the money left."""
@@ -43,11 +56,12 @@ class Buyer:
         sizes = np.empty(last - first, np.int64)
         attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)
         n, spent, row, infinite = buy_rows(
-            self.plan.market(), shop.cheapest, self.seed, first_round, shop.budget, ledger.left,
+            self.plan.market(), shop.cheapest, self.seed, first_round, shop.budget, ledger.left, ledger.pay_for_missing,
             matrix_view(X), first, last, most, sizes, attributes, values,
         )  # fmt: skip
         if infinite >= 0:
             raise checks.infinite(row, infinite)
         attributes = attributes[:n]
         keep(sizes, attributes, values[:n], y[first:last], probabilities=self.plan.inclusion[attributes])
-        ledger.record(last - first, n, spent)
+        unpaid = 0 if ledger.pay_for_missing else int(np.isnan(values[:n]).sum())
+        ledger.record(last - first, n - unpaid, spent)

@@ -23,11 +23,15 @@ def inclusion_probabilities(shop: Shop, shares: np.ndarray, market: Market) -> n
     """The probability of each item to be bought of an example.
 
     Exact at one price or for few items. For more of them, at several prices, it is simulated; for very many, it is that
-    of an exponential clock to ring before a deterministic time (Rosén 1972), the same for items of similar price.
+    of an exponential clock to ring before a deterministic time (Rosén 1972), the same for items of similar price. What
+    is free is always bought.
     """
-    sold = np.flatnonzero((shop.prices <= shop.budget) & (shares > 0))
-    q, prices = shares[sold] / shares[sold].sum(), shop.prices[sold]
     probability = np.zeros(shares.size)
+    probability[shop.items[shop.free]] = 1.0
+    sold = np.flatnonzero((shop.prices <= shop.budget) & (shares > 0) & (shop.prices > 0))
+    if not sold.size:
+        return probability
+    q, prices = shares[sold] / shares[sold].sum(), shop.prices[sold]
     if np.ptp(prices) == 0:
         probability[sold] = _at_one_price(q, int(min(shop.budget // prices[0], sold.size)))
     elif sold.size <= ENUMERATED:

@@ -20,7 +20,7 @@ class Plan:
     ----------
     shop : Shop
     shares : array of shape (n_items,)
-        The probability of each item in a single draw.
+        The probability of each item in a single draw; free ones are part of every purchase, whatever it is.
 
     Examples
     --------
@@ -41,7 +41,8 @@ class Plan:
     def market(self) -> Market:
         """What the kernels draw from, with scratch space of its own."""
         shop = self.shop
-        return Market(*self._drawn, shop.prices, shop.starts, shop.members, np.zeros(shop.prices.size, np.int64))
+        bought = np.zeros(shop.prices.size, np.int64)
+        return Market(*self._drawn, shop.prices, shop.starts, shop.members, shop.free, shop.unit_prices, bought)
 
     def query(self, seed: int, example: int, *, money: int | None = None) -> Query:
         """What to buy of an example, with its whole budget or with fewer units of ``money``."""
@@ -52,5 +53,10 @@ class Plan:
 
     @cached_property
     def inclusion(self) -> np.ndarray:
-        """The probability of each attribute to be bought of an example; see :mod:`sparing.buying.inclusion`."""
+        """The probability of each attribute to be bought of an example; see :mod:`sparing.buying.inclusion`.
+
+        NaN, which is unknown, where no design decides what is seen.
+        """
+        if not self.shop.by_design:
+            return np.full(self.shop.n_attributes, np.nan)
         return inclusion_probabilities(self.shop, self.shares, self.market())[self.shop.items]

@@ -1,9 +1,13 @@
 """What is for sale: attributes one by one, or panels of attributes that come together, and what they cost."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sparing import checks
 from sparing.types import NO_LIMIT, decimals_of, money_units, price_units
+
+MOST_NAMED = 5  # purchases in a message
 
 
 class Shop:
@@ -14,12 +18,16 @@ class Shop:
     Parameters
     ----------
     n_attributes : int
-    budget : float
-        Money for one example; without ``costs``, a number of attributes.
+    budget : float or None
+        Money for one example; without ``costs``, a number of attributes. None: nothing is sold, and all attributes are
+        free.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute; a panel costs what its members cost together.
+        Price of each attribute; a panel costs what its members cost together. What costs nothing is *free*: part of
+        every purchase.
     groups : sequence of length n_attributes, optional
         Equal labels are one panel; None, NaN or "" is an attribute on its own.
+    constant : array of bool of shape (n_attributes,), optional
+        Attributes that are known to have one value only: nobody buys an item of such attributes.
 
     Attributes
     ----------
@@ -28,29 +36,44 @@ class Shop:
     starts, members : arrays
         Item i is made of the attributes ``members[starts[i]:starts[i + 1]]``.
     per_example : float
-        The budget as it was given.
+        The budget as it was given; 0 for None.
     prices, budget : array of int, int
-        In units of ``10**-decimals``, as many as the prices have.
+        Of the items, in units of ``10**-decimals``, as many as the prices have.
+    unit_prices : array of int
+        The same of the attributes.
+    for_sale, free : arrays
+        The items that have a price, and the attributes that have none; without those that are constant.
+    by_design : bool
+        Whether values are seen because they were bought; without a budget, because they are there.
     most : int
         No example has more cells than this.
     """
 
-    def __init__(self, n_attributes: int, budget, *, costs=None, groups=None):
+    def __init__(self, n_attributes: int, budget, *, costs=None, groups=None, constant=None):
         self.n_attributes = n_attributes
-        self.costs = None if costs is None else checks.costs(costs, n_attributes)
-        if self.costs is None:
+        self.by_design = budget is not None
+        self.costs = None if costs is None else checks.costs(costs, n_attributes, free=True)
+        if budget is None:
+            self.costs, self.per_example = np.zeros(n_attributes), 0.0
+        elif self.costs is None:
             self.per_example = float(checks.attribute_budget(budget, n_attributes))
         else:
-            self.per_example = checks.positive("budget", budget)
+            self.per_example = checks.positive("budget", budget, zero=bool((self.costs == 0).any()))
         self.decimals = 0 if self.costs is None else decimals_of(self.costs)
         self.budget = min(money_units(self.per_example, self.decimals), NO_LIMIT)
-        self.items = _items(groups, n_attributes)
+        self.items, self._labels = _items(groups, n_attributes)
         self.members = np.argsort(self.items, kind="stable").astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(np.bincount(self.items))]).astype(np.int64)
         costs = np.ones(n_attributes) if self.costs is None else self.costs
-        self.prices = np.add.reduceat(price_units(costs, self.decimals)[self.members], self.starts[:-1])
-        self.cheapest = int(self.prices.min())
-        if self.cheapest > self.budget:
+        self.unit_prices = price_units(costs, self.decimals)
+        self.prices = np.add.reduceat(self.unit_prices[self.members], self.starts[:-1])
+        worth = self.prices >= 0 if constant is None else self.total(~constant) > 0
+        self.for_sale = np.flatnonzero((self.prices > 0) & worth)
+        self.free = np.flatnonzero(((self.prices == 0) & worth)[self.items])
+        self.cheapest = int(self.prices[self.for_sale].min(initial=NO_LIMIT + 1))
+        if not self.for_sale.size and not self.free.size:
+            raise ValueError("every attribute is constant or empty; there is nothing to learn from. Add other columns.")
+        if self.cheapest > self.budget and not self.free.size:
             raise ValueError(
                 f"budget is {self.per_example:g} per example, but the cheapest purchase costs "
                 f"{self.amount(self.cheapest):g}; nothing could ever be bought. Raise the budget."
@@ -59,11 +82,11 @@ class Shop:
 
     def _most(self) -> int:
         """An upper bound: items in the order of their price per attribute, and the one that fits only in part."""
-        affordable = self.prices <= self.budget
+        affordable = self.for_sale[self.prices[self.for_sale] <= self.budget]
         sizes, prices = np.diff(self.starts)[affordable], self.prices[affordable]
         order = np.argsort(prices / sizes)
         fits = np.searchsorted(np.cumsum(prices[order]), self.budget, side="right") + 1
-        return int(sizes[order][:fits].sum())
+        return int(sizes[order][:fits].sum()) + self.free.size
 
     def amount(self, units) -> float:
         """Units as an amount of money."""
@@ -73,29 +96,44 @@ class Shop:
         """The sum of ``values``, one per attribute, over the members of each item."""
         return np.bincount(self.items, weights=values)
 
-    def blind_spots(self) -> str:
+    def item_name(self, item: int, names: Sequence = ()) -> str:
+        """An item in words, with its price: a panel by its label, an attribute by its name or number."""
+        attribute = int(self.members[self.starts[item]])
+        what = repr(names[attribute]) if len(names) else f"attribute {attribute}"
+        if self._labels[item] is not None:
+            what = f"panel {self._labels[item]!r}"
+        return f"{what} ({self.amount(self.prices[item]):g})"
+
+    def blind_spots(self, names: Sequence = ()) -> str:
         """What this budget can never learn, in words; "" if there is nothing."""
-        dear = int((self.prices > self.budget).sum())
-        if dear:
-            return f"{dear} purchases cost more than the {self.per_example:g} per example and will never be made."
-        two_dearest = np.sort(self.prices)[-2:]
-        if two_dearest.size > 1 and two_dearest.sum() > self.budget:
+        dear = self.for_sale[self.prices[self.for_sale] > self.budget]
+        if dear.size:
+            named = ", ".join(self.item_name(item, names) for item in dear[:MOST_NAMED])
+            more = f" and {dear.size - MOST_NAMED} more" if dear.size > MOST_NAMED else ""
             return (
-                f"the two dearest purchases cost {self.amount(two_dearest.sum()):g} together, more than the "
-                f"{self.per_example:g} per example: their correlation cannot be learnt, and weights may be "
-                "far off."
+                f"{dear.size} purchase{'s cost' if dear.size > 1 else ' costs'} more than the {self.per_example:g} per "
+                f"example and will never be made: {named}{more}."
+            )
+        two = self.for_sale[np.argsort(self.prices[self.for_sale], kind="stable")[-2:]]
+        if two.size > 1 and self.prices[two].sum() > self.budget:
+            return (
+                f"the two dearest purchases, {self.item_name(two[1], names)} and {self.item_name(two[0], names)}, cost "
+                f"{self.amount(self.prices[two].sum()):g} together, more than the {self.per_example:g} per example: "
+                "their correlation cannot be learnt, and weights may be far off."
             )
         return ""
 
 
-def _items(groups, n_attributes: int) -> np.ndarray:
-    """The number of the item that each attribute belongs to, in the order of first appearance."""
+def _items(groups, n_attributes: int) -> tuple[np.ndarray, list]:
+    """The number of the item that each attribute belongs to, in the order of first appearance; and panels' labels."""
     if groups is None:
-        return np.arange(n_attributes)
+        return np.arange(n_attributes), [None] * n_attributes
     groups = list(groups)
     if len(groups) != n_attributes:
         raise ValueError(f"groups has {len(groups)} labels for {n_attributes} attributes; pass one per attribute.")
     numbers: dict = {}
     alone = [label is None or label == "" or label != label for label in groups]
     labels = [("alone", i) if alone[i] else ("panel", label) for i, label in enumerate(groups)]
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    items = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    sizes = np.bincount(items)
+    return items, [label if sizes[item] > 1 else None for (_, label), item in numbers.items()]

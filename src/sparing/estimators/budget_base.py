@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks, designs
+from sparing.estimators.columns import Columns, is_frame, learn_columns
 from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
 from sparing.learners.keepers import WIDEST_LASSO
@@ -20,7 +21,7 @@ LEARNERS = ("auto", "online", "pairwise", "factor")
 WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many "auto" is an online learner
 USUAL_BUDGET = 5  # attributes per example, or all if there are fewer
 ONLINE_ONLY = ("radius", "step_size", "scale", "pilot", "fit_intercept")
-KEEPING_ONLY = ("groups", "total_budget")
+KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
 
 
 @dataclass(eq=False, repr=False)
@@ -35,6 +36,7 @@ class BudgetEstimator(BaseEstimator):
     costs: Any = None
     groups: Any = None
     total_budget: float | None = None
+    pay_for_missing: bool = True
     second_moments: Any = None
     alpha: Any = "auto"
     n_examples: int | None = None
@@ -67,11 +69,26 @@ class BudgetEstimator(BaseEstimator):
             "n_outputs": n_outputs,
             "random_state": checks.seed(self.random_state),
             "design": "adaptive" if self.design == "auto" else self.design,
-        } | {name: getattr(self, name) for name in ("costs", "groups", "total_budget", "second_moments")}
+            "costs": self._by_name("costs"),
+            "groups": self._by_name("groups", otherwise=None),
+            "second_moments": self._by_name("second_moments"),
+            "total_budget": self.total_budget,
+            "pay_for_missing": self.pay_for_missing,
+            "levels": self._levels(),
+        }
         learner = self._keeping(options)
-        if learner.blind_spots:
-            warn(learner.blind_spots, UserWarning, stacklevel=4)
+        if blind_spots := learner.buyer.shop.blind_spots(self._names()):
+            warn(blind_spots, UserWarning, stacklevel=4)
         return learner
+
+    def _levels(self) -> np.ndarray | None:
+        """The number of categories of each column, if any has some or is known to be of no use."""
+        return self._columns.levels if self._columns is not None and self._columns.levels.any() else None
+
+    def _by_name(self, option: str, **otherwise):
+        """An option that has one value per column, in their order."""
+        names = range(self.n_features_in_) if self._columns is None else self._columns.names
+        return checks.by_name(option, getattr(self, option), names, **otherwise)
 
     def _keeping(self, options: dict[str, Any]) -> KeepingLearner:
         d, penalty = self.n_features_in_, self._penalty
@@ -137,7 +154,12 @@ class BudgetEstimator(BaseEstimator):
         return value is default or (isinstance(value, str | bool | np.bool_) and value == default)
 
     def _start_online(self, n_outputs: int, n_examples: int | None, why: str) -> OnlineFit:
-        names = ("costs", "design", "radius", "step_size", "alpha", "second_moments", "scale", "pilot")
+        names = ("design", "radius", "step_size", "alpha", "pilot")
+        if self._columns is not None and (levels := self._columns.levels).max() > 1:
+            raise ValueError(
+                f"column {self._columns.names[levels.argmax()]!r} is categorical, and an online learner has weights of "
+                f"numbers only; it was chosen because {why}. Turn the column into indicators first."
+            )
         return OnlineFit(
             budget=self._budget(),
             why=why,
@@ -148,6 +170,7 @@ class BudgetEstimator(BaseEstimator):
             n_examples=n_examples,
             seed=checks.seed(self.random_state),
             **{name: getattr(self, name) for name in names},
+            **{name: self._by_name(name) for name in ("costs", "second_moments", "scale")},
             **self._loss(),
         )
 
@@ -157,6 +180,10 @@ class BudgetEstimator(BaseEstimator):
     # From rows to a model --------------------------------------------------------------------------------------------
 
     def _check_X(self, X, *, reset: bool, **more):
+        if reset:
+            self._columns: Columns | None = self._learn_columns(X)
+        if is_frame(X) and self._columns is not None and list(X.columns) == self._columns.names:
+            X = self._columns.encode(X)
         try:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
         except ValueError as error:
@@ -166,6 +193,15 @@ class BudgetEstimator(BaseEstimator):
             raise ValueError(
                 f"column {words[0]!r} is not numeric: {error}; leave it out, or turn it into indicators first."
             ) from error
+
+    def _learn_columns(self, X) -> Columns | None:
+        """What the columns of a data frame are; arrays are not read."""
+        if not is_frame(X):
+            return None
+        columns, notes = learn_columns(X)
+        for note in notes:
+            warn(note, UserWarning, stacklevel=5)
+        return columns
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
         """Rows to learn from; NaN is an unavailable value. They are not read: values are checked as they are bought."""
@@ -199,13 +235,17 @@ class BudgetEstimator(BaseEstimator):
             message = f"the pilot used up all {n_examples} examples, so the model is their mean; pass more examples."
         elif self._fit.design != "moments" and looks < PILOT_LOOKS:
             message = (
-                f"{n_examples} examples at a budget of {self._budget():g} give each of the {self.n_features_in_} "
+                f"{n_examples} examples {self._budget_in_words()} give each of the {self.n_features_in_} "
                 f"attributes about {looks:.2g} looks; expect little from fewer than {PILOT_LOOKS}. Pass more examples "
                 "or a larger budget."
             )
         else:
             return
         warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _budget_in_words(self) -> str:
+        budget = self._budget()
+        return "without a budget" if budget is None else f"at a budget of {budget:g}"
 
     # What a fit leaves behind ----------------------------------------------------------------------------------------
 
@@ -253,13 +293,17 @@ class BudgetEstimator(BaseEstimator):
     def effect(self, column) -> tuple[np.ndarray, np.ndarray]:
         """The curve of a column, by its number or name: values of it, and what it adds to the prediction there.
 
-        Between those values the curve is linear. It is centred: the parts of all columns and ``intercept_`` add up to
-        the prediction, boosted trees aside. With several outputs there is one row per output.
+        Between those values the curve is linear; of a categorical column they are its categories, of dates they are
+        days since the first. It is centred: the parts of all columns and ``intercept_`` add up to the prediction,
+        boosted trees aside. With several outputs there is one row per output.
         """
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
             raise ValueError("an online learner has weights, no curves; see coef_, or leave out learner='online'.")
-        values, parts = self._fit.fitted.effect(checks.column(column, self.n_features_in_, self._names()))
+        number = checks.column(column, self.n_features_in_, self._names())
+        values, parts = self._fit.fitted.effect(number)
+        if self._columns is not None and (categories := self._columns.categories[number]).size:
+            values, parts = categories, parts if parts.shape[0] == categories.size else np.zeros((categories.size, 1))
         return values, self._model_shape(np.ascontiguousarray(parts.T))
 
     def _names(self) -> list[str]:

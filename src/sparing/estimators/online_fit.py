@@ -68,6 +68,16 @@ class OnlineFit:
         d = self.n_attributes
         if self.costs is not None and not self.center:
             raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
+        if self.budget is None:
+            raise ValueError(
+                "budget=None, which learns from every value that is there, needs a learner that keeps them; an online "
+                f"one was chosen because {self.why}. Pass a budget, or leave out learner='online'."
+            )
+        if self.costs is not None and not checks.costs(self.costs, d, free=True).all():
+            raise ValueError(
+                "an online learner draws attributes by their price and has no free ones; give attributes that cost 0 a "
+                "small price, or leave out learner='online'."
+            )
         shop = Shop(d, self.budget, costs=self.costs)
         self.buyer, self.costs = Buyer(shop, self.seed ^ PILOT_STREAM), shop.costs
         looks = shop.budget if self.costs is None else self._affordable(designs.uniform(d))

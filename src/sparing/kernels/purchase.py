@@ -1,6 +1,7 @@
 """Buy a few attributes of each row, without replacement and within a ceiling.
 
-What is bought at once is an item: an attribute, or a panel of attributes for one price. Money is a whole number.
+What is bought at once is an item: an attribute, or a panel of attributes for one price. Money is a whole number. Free
+attributes come first, in every purchase; they have no share of the draws.
 """
 
 from typing import NamedTuple
@@ -23,6 +24,8 @@ class Market(NamedTuple):
     prices: np.ndarray  # of each item
     starts: np.ndarray  # where the members of each item start
     members: np.ndarray  # attributes, item by item
+    free: np.ndarray  # attributes that cost nothing
+    unit_prices: np.ndarray  # of each attribute
     bought: np.ndarray  # scratch: the last round in which each item was bought, plus one
 
 
@@ -57,6 +60,9 @@ def choose(market, cheapest, seed, round, money, attributes):
     follows the shares of what may still be bought.
     """
     key, slot, misses, n, item, spent = round_key(seed, round), 0, 0, 0, 0, 0
+    for at in range(market.free.size):
+        attributes[n] = market.free[at]
+        n += 1
     while money >= cheapest:
         if misses < PATIENCE:
             item, _ = draw_alias(market.table, uniform(key, slot))
@@ -93,12 +99,24 @@ def count_purchases(market, cheapest, seed, rounds, money, attributes, counts):
             counts[attributes[a]] += 1
 
 
+@part
+def _price_of_missing(market, attributes, values, n):
+    """What the unavailable ones among the first n values cost."""
+    price = 0
+    for a in range(n):
+        if np.isnan(values[a]):
+            price += market.unit_prices[attributes[a]]
+    return price
+
+
 @entry
-def buy_rows(market, cheapest, seed, first_round, money, left, rows, first, last, most, sizes, attributes, values):
+def buy_rows(
+    market, cheapest, seed, first_round, money, left, paid, rows, first, last, most, sizes, attributes, values
+):
     """Buy of the rows from first to last, with ``money`` for each and ``left`` for all of them; cell after cell.
 
-    Returns the number of cells, what they cost, and the row and attribute at which an infinite value ended it; the
-    attribute is -1 if none did.
+    ``paid`` says whether unavailable values are paid for. Returns the number of cells, what they cost, and the row and
+    attribute at which an infinite value ended it; the attribute is -1 if none did.
     """
     n, spent = 0, 0
     for row in range(first, last):
@@ -109,6 +127,8 @@ def buy_rows(market, cheapest, seed, first_round, money, left, rows, first, last
         if infinite >= 0:
             return n, spent, row, infinite
         sizes[row - first] = bought
+        if not paid:
+            price -= _price_of_missing(market, here, values[n : n + most], bought)
         spent += price
         n += bought
     return n, spent, last, -1

@@ -126,7 +126,7 @@ class Loop(ABC):
                 f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
             )
         if ledger is not None and ledger.costs is not None:
-            checks.costs(ledger.costs, self.n_attributes)
+            checks.costs(ledger.costs, self.n_attributes, free=True)
         y = self._targets(y, source.n_examples)
         self.begin(source.n_examples)
         for example in range(source.n_examples):
@@ -135,6 +135,8 @@ class Loop(ABC):
                 ledger.book(query.attributes)
             empty = query.attributes.size == 0  # the total budget is spent: nothing is read any more
             values = np.empty(0) if empty else source.read(example, query.attributes)
+            if ledger is not None:
+                ledger.give_back(query.attributes[np.isnan(values)])
             self.tell(query, values, y[example])
             if progress is not None:
                 progress(1)

@@ -9,10 +9,10 @@ from sparing import checks
 from sparing.cells import Cells
 from sparing.learners.keeping import KeepingLearner
 from sparing.models import families, pairwise
+from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
 from sparing.models.selection import affordable_families, select, usual_model
-from sparing.models.summary import summarize
 
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
 
@@ -54,7 +54,8 @@ class AutoLearner(KeepingLearner):
         super().__post_init__()
 
     def _fit(self, cells: Cells) -> FittedModel:
-        return select(cells, affordable_families(cells, self.penalty), self.features)
+        _, expanded, _ = transformed(None, self.levels, cells)
+        return select(cells, affordable_families(expanded, self.penalty), self.features, self.levels)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -100,16 +101,18 @@ class PairwiseMoments(KeepingLearner):
         given = self.ridge if self.penalty == "ridge" else self.alpha
         whole = len(cells) == cells.n_examples * cells.n_attributes
         if given == "auto" and self.penalty == "ridge" and not whole:
-            return usual_model(cells, families.pairwise_moments("ridge"), "half the noise is a good ridge, as a rule")
+            why = "half the noise is a good ridge, as a rule"
+            return usual_model(cells, families.pairwise_moments("ridge"), why, self.levels)
         if given == "auto":
-            return select(cells, [families.pairwise_moments(self.penalty)])
-        return pairwise.given_model(cells, self.penalty, given)
+            return select(cells, [families.pairwise_moments(self.penalty)], levels=self.levels)
+        return pairwise.given_model(cells, self.penalty, given, self.levels)
 
     def standard_errors(self) -> np.ndarray:
         """Standard errors of the weights; like ``coef``. See ``sparing.models.pairwise.standard_errors``.
 
         With ``ridge="auto"`` they are those of the usual ridge, half the noise; a lasso's are those of that ridge.
         """
+        _ = self.coef  # or there are no weights to be in error
         ridge = None if isinstance(self.ridge, str) else self.ridge
         errors = pairwise.standard_errors(self.bought.in_order(), self.fitted.weights, ridge)
         return errors[:, 0] if self.n_outputs == 1 else errors.T
@@ -151,10 +154,10 @@ class FactorModel(KeepingLearner):
     def _fit(self, cells: Cells) -> FittedModel:
         if self.rank == "full":
             iterations = families.ITERATIONS if self.rounds == "auto" else self.rounds
-            return usual_model(cells, families.full_covariance("ridge", iterations=iterations))
+            return usual_model(cells, families.full_covariance("ridge", iterations=iterations), levels=self.levels)
         ranks = families.RANKS if self.rank == "auto" else (self.rank,)
         stops = families.STOPS if self.rounds == "auto" else (self.rounds,)
-        return select(cells, [families.factor("ridge", ranks, stops)])
+        return select(cells, [families.factor("ridge", ranks, stops)], levels=self.levels)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -165,7 +168,7 @@ class MeanImputed(KeepingLearner):
     """
 
     def _fit(self, cells: Cells) -> FittedModel:
-        summary = summarize(cells)
+        basis, cells, summary = transformed(None, self.levels, cells)
         chosen = imputed_candidates(cells, summary)[int(np.argmin(imputed_errors(cells)))]
         facts = {"setting": f"mean-imputed: {chosen.setting}", "families": ["mean-imputed"]}
-        return fitted_model(summary, chosen.weights, chosen, facts | {"why": "it was asked for"})
+        return fitted_model(summary, chosen.weights, chosen, facts | {"why": "it was asked for"}, basis)

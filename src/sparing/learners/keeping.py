@@ -17,10 +17,11 @@ from sparing.cells import Cells
 from sparing.learners.ask_tell import Loop
 from sparing.learners.saving import Groups, Saved
 from sparing.linalg.threads import one_blas_thread
+from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
 from sparing.models.selection import planning_weights
-from sparing.models.summary import Summary, summarize
+from sparing.models.summary import Summary
 from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
@@ -37,14 +38,21 @@ class KeepingLearner(Saved, Loop):
     Parameters
     ----------
     n_attributes : int
-    budget : int or float
-        Attributes to buy of each example; with ``costs``, money for each example, never exceeded.
+    budget : int, float or None
+        Attributes to buy of each example; with ``costs``, money for each example, never exceeded. None: nothing is
+        bought, and every value that is there is learnt from.
+    levels : array of shape (n_attributes,), optional
+        The number of categories of each attribute, whose values are then their codes 0, 1, ...; 0 for a numeric one.
+        What is learnt of a category is what it adds to the prediction; its code is just a name. An attribute with a
+        single category is never bought.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute.
+        Price of each attribute. What costs nothing is part of every query and never counted against the budget.
     groups : sequence of length n_attributes, optional
         Attributes with equal labels are a panel: bought together, for what they cost together.
     total_budget : float, optional
-        Money (or attributes) for all examples; when it is spent, nothing more is asked.
+        Money (or attributes) for all examples; when it is spent, nothing more is asked, free attributes aside.
+    pay_for_missing : bool
+        Whether an unavailable value is paid for, and counted, like any other.
     design : {"adaptive", "uniform"}
         What to ask: uniformly at first, and then by spread, price, present weights and the looks so far; or uniformly
         throughout (dear attributes less often). It never depends on values of the example at hand.
@@ -60,10 +68,12 @@ class KeepingLearner(Saved, Loop):
     """
 
     n_attributes: int = field(kw_only=False)
-    budget: float
+    budget: float | None
+    levels: np.ndarray | None = None
     costs: np.ndarray | None = None
     groups: Any = None
     total_budget: float | None = None
+    pay_for_missing: bool = True
     design: str = "adaptive"
     second_moments: np.ndarray | None = None
     n_examples: int | None = None
@@ -78,8 +88,12 @@ class KeepingLearner(Saved, Loop):
         if self.n_examples is not None:
             checks.whole("n_examples", self.n_examples)
         self.random_state = checks.seed(self.random_state)
-        shop = Shop(self.n_attributes, self.budget, costs=self.costs, groups=self.groups)
-        self.buyer = Buyer(shop, self.random_state, self.total_budget)
+        self.levels = None if self.levels is None else checks.levels(self.levels, self.n_attributes)
+        self._refuse_prices_of_nothing()
+        constant = None if self.levels is None else self.levels == 1
+        shop = Shop(self.n_attributes, self.budget, costs=self.costs, groups=self.groups, constant=constant)
+        paid = bool(self.pay_for_missing) and self.budget is not None
+        self.buyer = Buyer(shop, self.random_state, self.total_budget, pay_for_missing=paid)
         self.bought = Cells(self.n_attributes, n_outputs=checks.whole("n_outputs", self.n_outputs))
         self._next_plan = self._first_plan()
         self._fitted: FittedModel | None = None
@@ -88,13 +102,23 @@ class KeepingLearner(Saved, Loop):
             if self.design == "adaptive":
                 self._follow(shop.total(self.second_moments))
 
+    def _refuse_prices_of_nothing(self) -> None:
+        """Without a budget nothing is bought: options of buying would have no effect."""
+        names = ("costs", "groups", "total_budget", "second_moments")
+        given = [f"{name}=" for name in names if getattr(self, name) is not None]
+        if self.budget is None and given:
+            raise ValueError(
+                f"budget=None buys nothing and learns from every value that is there, so {given[0]} has no effect; "
+                "leave it out, or pass a budget."
+            )
+
     # Asking and telling ----------------------------------------------------------------------------------------------
 
     def _asked(self) -> np.ndarray:
         return self.buyer.query(self.n_rounds).attributes  # empty, once the total budget is spent
 
     def tell(self, query: Query, values, y) -> None:
-        """Keep the values of ``query.attributes``, in that order; NaN is an unavailable value, which is paid for.
+        """Keep the values of ``query.attributes``, in that order; NaN is an unavailable value.
 
         A refused call changes nothing.
         """
@@ -102,6 +126,7 @@ class KeepingLearner(Saved, Loop):
         inclusion = self.buyer.plan.inclusion[query.attributes]
         self.bought.append(query.attributes, values, y, probabilities=inclusion)
         self.buyer.ledger.book(query.attributes)
+        self.buyer.ledger.give_back(query.attributes[np.isnan(values)])
         self._move_on()
 
     def _chunk(self) -> int:
@@ -122,9 +147,11 @@ class KeepingLearner(Saved, Loop):
 
     def _first_plan(self) -> int:
         """The round at which looks begin to follow what was seen."""
-        if self.design == "uniform":
+        shop = self.buyer.shop
+        if self.design == "uniform" or not shop.for_sale.size:
             return np.iinfo(np.int64).max
-        enough = ceil(LOOKS_FIRST / max(float(np.median(self.buyer.plan.inclusion)), 1e-9))
+        drawn = self.buyer.plan.inclusion[shop.prices[shop.items] > 0]
+        enough = ceil(LOOKS_FIRST / max(float(np.median(drawn)), 1e-9))
         return enough if self.n_examples is None else max(2, min(enough, self.n_examples // 5))
 
     def _move_on(self) -> None:
@@ -137,24 +164,26 @@ class KeepingLearner(Saved, Loop):
     def _replan(self) -> None:
         """Let the next looks follow what was seen."""
         cells, shop = self.bought.in_order(), self.buyer.shop
-        summary = summarize(cells)
+        basis, cells, summary = transformed(None, self.levels, cells)
         weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
+        counts = np.bincount(self.bought.attributes, minlength=self.n_attributes)
+        if basis is not None:  # a column is bought for all its functions
+            used = basis.by_column(used, 0.0)
+            spread = basis.by_column(spread, designs.upper_variances(np.zeros(self.n_attributes), counts))
         variances = shop.total(spread if self.second_moments is None else self.second_moments)
         share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
-        self._follow(variances, share, shop.total(summary.counts) / np.diff(shop.starts))
+        self._follow(variances, share, shop.total(counts) / np.diff(shop.starts))
 
     def _follow(self, variances, weights=None, looks=None) -> None:
         """Draw by a design from now on: known variances also say what is not worth a look."""
-        shop = self.buyer.shop
         in_all = max(self.n_examples or 0, 2 * self.n_rounds)
         if self.second_moments is None or not in_all:
-            shares = designs.adaptive(variances, weights, prices=shop.prices, looks=looks)
+            self.buyer.follow_design(designs.adaptive, variances, weights, looks=looks)
         else:
-            ends = {"budget": shop.budget, "n_examples": in_all}
-            shares = designs.worthwhile(variances, weights, prices=shop.prices, looks=looks, **ends)
-        self.buyer.follow(shares)
+            ends = {"budget": self.buyer.shop.budget, "n_examples": in_all}
+            self.buyer.follow_design(designs.worthwhile, variances, weights, looks=looks, **ends)
 
     # The model -------------------------------------------------------------------------------------------------------
 
@@ -207,8 +236,8 @@ class KeepingLearner(Saved, Loop):
         """The weights: (d,), or (n_outputs, d) for several outputs; a model of curves or trees has none."""
         if not self.fitted.is_linear:
             raise AttributeError(
-                "this model has curves or trees in place of weights; use fitted.predict and fitted.effect, or pass "
-                "features='linear'."
+                "this model has curves, categories or trees in place of weights; use fitted.predict and fitted.effect, "
+                "or pass features='linear' and numeric columns only."
             )
         weights = self.fitted.weights
         return weights[:, 0].copy() if self.n_outputs == 1 else np.ascontiguousarray(weights.T)
@@ -226,7 +255,7 @@ class KeepingLearner(Saved, Loop):
 
     @property
     def cells(self) -> int:
-        """Values bought so far, unavailable ones included."""
+        """Values bought so far, unavailable ones included where they are paid for."""
         return self.buyer.ledger.cells
 
     @property
@@ -247,7 +276,7 @@ class KeepingLearner(Saved, Loop):
     def merge(self, others: Iterable["KeepingLearner"]) -> Self:
         """A learner with the cells of this one and of others; the same, whatever the order."""
         everyone: list[KeepingLearner] = [self, *others]
-        merged = type(self)(**self._settings() | {"groups": self.groups})
+        merged = type(self)(**self._settings() | {"groups": self.groups, "budget": self.budget})
         merged.bought = Cells.merge(learner.bought for learner in everyone)
         rounds, cells = merged.bought.n_examples, sum(learner.cells for learner in everyone)
         spent = sum(learner.spent for learner in everyone)
@@ -259,6 +288,11 @@ class KeepingLearner(Saved, Loop):
         if "groups" in settings:  # labels may be of any kind, and mixed; numbers can be saved
             settings["groups"] = self.buyer.shop.items
         return settings
+
+    @classmethod
+    def _restored(cls, state, given: dict[str, Any]) -> Self:
+        unlimited = {} if "setting.budget" in state else {"budget": None}
+        return super()._restored(state, unlimited | given)
 
     def _arrays(self) -> Groups:
         counts = np.array([self.n_rounds, self.cells, self._next_plan])

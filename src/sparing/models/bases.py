@@ -9,28 +9,37 @@ import numpy as np
 from scipy.special import ndtri
 
 from sparing.cells import Cells
-from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary
+from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary, summarize
 
 TAIL = 0.005  # part of a column's looks, on each side, that winsorizing moves to the quantile there
 MOST_KNOTS = 200  # of normal scores
 LEAST_CURVE = 0.02  # relative standard deviation that a function must have of its own, beside those before it
+MOST_LEVELS = 20  # that have a function of their own: fits take the cube of their number, and others are rarer than 5 %
 
 
 class Column(NamedTuple):
-    """Functions of one column, linear between knots and constant outside them.
+    """Functions of one column, linear between knots and constant outside them; NaN where the column is.
 
     Over the looks at the column they are centred, uncorrelated and of variance one. The first is the column itself,
-    transformed; the others bend it.
+    transformed; the others bend it. The knots of a categorical column are the codes of its categories, its functions
+    combinations of their indicators. A *line* is the column itself, less its mean: it goes on outside the knots.
     """
 
     knots: np.ndarray  # increasing, at least two
     values: np.ndarray  # (n_knots, n_functions)
+    is_line: bool = False
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The functions at some values: (n, n_functions)."""
         left = np.clip(np.searchsorted(self.knots, x) - 1, 0, self.knots.size - 2)
-        part = np.clip((x - self.knots[left]) / np.diff(self.knots)[left], 0.0, 1.0)
+        part = (x - self.knots[left]) / np.diff(self.knots)[left]
+        part = part if self.is_line else np.clip(part, 0.0, 1.0)
         return self.values[left] + part[:, None] * np.diff(self.values, axis=0)[left]
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """Standard deviations of the functions over the looks."""
+        return self.values[-1] / LINE if self.is_line else np.ones(self.values.shape[1])
 
 
 NO_FUNCTIONS = Column(np.array([0.0, 1.0]), np.zeros((2, 0)))
@@ -39,13 +48,19 @@ NO_FUNCTIONS = Column(np.array([0.0, 1.0]), np.zeros((2, 0)))
 class Kind(NamedTuple):
     """How columns are transformed, and at how many of their quantiles a curve may bend."""
 
-    transform: str  # "winsorized" or "normal scores"
+    transform: str  # "winsorized", "normal scores" or, without hinges, "lines"
     hinges: int
 
     @property
     def name(self) -> str:
         """In words."""
+        if self.transform == "lines":
+            return self.transform
         return f"{self.transform}, {self.hinges} hinge{'' if self.hinges == 1 else 's'}"
+
+
+LINES = Kind("lines", 0)
+LINE = 2.0  # standard deviations from the mean to the knots of a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +111,9 @@ class Basis:
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """Of cells that the functions were learnt from: means 0 and variances 1."""
+        """Of cells that the functions were learnt from: means 0 and variances 1, unless they are lines."""
+        if self.kind == LINES:
+            return summarize(expanded)
         ones = np.ones(expanded.n_attributes)
         counts = np.bincount(expanded.attributes, minlength=expanded.n_attributes)
         return Summary(
@@ -107,15 +124,41 @@ class Basis:
         """All functions of whole rows: (n, size)."""
         return np.concatenate([column(X[:, j]) for j, column in enumerate(self.columns)], axis=1)
 
+    def by_column(self, of_functions: np.ndarray, otherwise) -> np.ndarray:
+        """The sum over each column's functions, and what to take of a column without one."""
+        sums = np.bincount(np.repeat(np.arange(len(self.columns)), np.diff(self.starts)),
+                           weights=of_functions[: self.size], minlength=len(self.columns))  # fmt: skip
+        return np.where(np.diff(self.starts) > 0, sums, otherwise)
 
-def learn_basis(kind: Kind, cells: Cells) -> Basis:
-    """Knots, quantiles and scales from these cells alone; a column that hardly varied has no function."""
+
+def learn_basis(kind: Kind, cells: Cells, levels: np.ndarray | None = None) -> Basis:
+    """Knots, quantiles and scales from these cells alone; a column that hardly varied has no function.
+
+    ``levels`` is the number of categories of each column, 0 for a numeric one.
+    """
     columns = [NO_FUNCTIONS] * cells.n_attributes
     varied = looks_that_vary(cells)
     for column, at in _looks(cells):
-        if varied[column] >= LOOKS_FOR_A_SCALE:
-            columns[column] = _column(kind, cells.values[at].astype(np.float64))
+        looks = cells.values[at].astype(np.float64)
+        if levels is not None and levels[column]:
+            columns[column] = _indicators(looks, levels[column])
+        elif kind == LINES:
+            columns[column] = _line(looks)
+        elif varied[column] >= LOOKS_FOR_A_SCALE:
+            columns[column] = _column(kind, looks)
     return Basis(kind, columns)
+
+
+def transformed(kind: Kind | None, levels: np.ndarray | None, learnt: Cells, *others: Cells) -> tuple:
+    """The basis of this kind learnt from cells, those cells as it expands them, their summary, and others expanded.
+
+    Lines of columns without categories (no kind, and no levels above one) are the cells as they are, without a basis.
+    """
+    if kind is None and (levels is None or levels.max() < 2):
+        return None, learnt, summarize(learnt), *others
+    basis = learn_basis(LINES if kind is None else kind, learnt, levels)
+    expanded = basis.expand(learnt)
+    return basis, expanded, basis.summary(expanded), *(basis.expand(cells) for cells in others)
 
 
 def _looks(cells: Cells) -> Iterator[tuple[int, np.ndarray]]:
@@ -123,6 +166,31 @@ def _looks(cells: Cells) -> Iterator[tuple[int, np.ndarray]]:
     order = np.argsort(cells.attributes, kind="stable")
     columns, firsts = np.unique(cells.attributes[order], return_index=True)
     return zip(columns.tolist(), np.split(order, firsts[1:]), strict=True) if columns.size else iter(())
+
+
+def _line(looks: np.ndarray) -> Column:
+    """The column itself, less its mean."""
+    ends = np.array([-LINE, LINE]) * (looks.std() or 1.0)
+    return Column(looks.mean() + ends, ends[:, None], is_line=True)
+
+
+def _indicators(looks: np.ndarray, n_levels: int) -> Column:
+    """One indicator for every category with enough looks, common ones first; all others together are one category.
+
+    The category that is left out, as indicators add up to one, is that of the others. Where they have too few looks,
+    too, they count as the most common one.
+    """
+    counts = np.bincount(looks.astype(np.int64), minlength=n_levels)
+    own = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    own = own[counts[own] >= LOOKS_FOR_A_SCALE]
+    if looks.size - counts[own].sum() < LOOKS_FOR_A_SCALE:
+        own = own[1:]
+    if not own.size:
+        return NO_FUNCTIONS
+    values = np.zeros((n_levels, own.size))
+    values[own, np.arange(own.size)] = 1.0
+    indicators = Column(np.arange(float(n_levels)), values)
+    return indicators._replace(values=_uncorrelated(values, indicators(looks)))
 
 
 def _column(kind: Kind, looks: np.ndarray) -> Column:

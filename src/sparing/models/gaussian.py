@@ -154,12 +154,15 @@ class FittedModel:
         """The standard deviation of what each column adds to the predictions, trees aside: (d, n_outputs)."""
         if self.basis is None:
             return np.abs(self.weights) * self.spreads[:, None]
-        squares = np.concatenate([np.zeros((1, self.intercept.size)), np.cumsum(self.weights**2, axis=0)])
+        spreads = np.concatenate([column.spreads for column in self.basis.columns])
+        added = (self.weights[: spreads.size] * spreads[:, None]) ** 2
+        squares = np.concatenate([np.zeros((1, self.intercept.size)), np.cumsum(added, axis=0)])
         return np.sqrt(np.maximum(np.diff(squares[self.basis.starts], axis=0), 0.0))
 
     def _curves(self, X) -> np.ndarray:
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-        predictions = (X if self.basis is None else self.basis.functions(X)) @ self.weights + self.intercept
+        functions = X if self.basis is None else self.basis.functions(X)
+        predictions = functions @ self.weights[: functions.shape[1]] + self.intercept  # there may be none
         if self.trees is None:
             return predictions
         return (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from sparing.cells import Cells
+from sparing.models.bases import transformed
 from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
 from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
 
@@ -114,9 +115,9 @@ def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str,
     return list(zip(settings, weights, strict=True))
 
 
-def given_model(cells: Cells, penalty: str, strength: float) -> FittedModel:
+def given_model(cells: Cells, penalty: str, strength: float, levels: np.ndarray | None = None) -> FittedModel:
     """Ridge or lasso regression of a given strength on the repaired covariance, for attributes as they are."""
-    summary = summarize(cells)
+    basis, cells, summary = transformed(None, levels, cells)
     moments = pair_moments(cells, summary)
     repaired = RepairedCovariance(moments, summary, "raw")
     if penalty == "ridge":
@@ -127,7 +128,7 @@ def given_model(cells: Cells, penalty: str, strength: float) -> FittedModel:
         ((_, weights),) = lasso_path(repaired.covariance(ridge), moments.targets, (min(strength / largest, 1.0),))
         candidate = Candidate(f"lasso {strength:g}", weights, lambda: repaired.gaussian(summary.means, ridge))
     facts = {"setting": candidate.setting, "families": ["pairwise"], "why": "it was asked for"}
-    return fitted_model(summary, candidate.weights, candidate, facts)
+    return fitted_model(summary, candidate.weights, candidate, facts, basis)
 
 
 def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = None) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.models import families
-from sparing.models.bases import Basis, Kind, learn_basis
+from sparing.models.bases import LINES, Basis, Kind, transformed
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
@@ -49,11 +49,13 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     return found or [min(competing, key=lambda family: family.seconds(size))]
 
 
-def affordable_curves(cells: Cells) -> list[Kind]:
+def affordable_curves(cells: Cells, levels: np.ndarray | None = None) -> list[Kind]:
     """The kinds of curves that can be tried on these cells."""
     scout = families.full_covariance("ridge")
 
     def seconds(kind, cells):
+        if levels is not None:  # categories have as many functions as there are common ones
+            return scout.seconds(Size.of(transformed(kind, levels, cells)[1]))
         size, functions = Size.of(cells), 1 + kind.hinges
         return scout.seconds(Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3))
 
@@ -115,12 +117,14 @@ def _worse(losses: np.ndarray, others: np.ndarray, standard_errors: float) -> bo
     return bool(differences.mean() > standard_errors * differences.std() / np.sqrt(differences.size))
 
 
-def cross_validate(parts: Sequence[Split], competing: Sequence[Family], kind: Kind | None = None) -> CrossValidation:
+def cross_validate(
+    parts: Sequence[Split], competing: Sequence[Family], kind: Kind | None = None, levels: np.ndarray | None = None
+) -> CrossValidation:
     """Judge all candidates of all families on every split."""
     names: list[tuple[int, str]] = []
     targets, predictions, likelihoods, fitted = [], [], [], []
     for learnt, judged in parts:
-        basis, learnt, summary, judged = _transformed(kind, learnt, judged)
+        basis, learnt, summary, judged = transformed(kind, levels, learnt, judged)
         found = [(at, c) for at, family in enumerate(competing) for c in family.candidates(learnt, summary)]
         names = [(at, c.setting) for at, c in found]
         seen = [from_seen(judged, summary, c.attributes(), c.weights) for _, c in found]
@@ -138,31 +142,24 @@ def cross_validate(parts: Sequence[Split], competing: Sequence[Family], kind: Ki
     )
 
 
-def _transformed(kind: Kind | None, learnt: Cells, *others: Cells) -> tuple:
-    """The basis of this kind learnt from cells, those cells as it expands them, their summary, and others expanded."""
-    if kind is None:
-        return None, learnt, summarize(learnt), *others
-    basis = learn_basis(kind, learnt)
-    expanded = basis.expand(learnt)
-    return basis, expanded, basis.summary(expanded), *(basis.expand(cells) for cells in others)
-
-
-def best_kind(parts: Sequence[Split], kinds: Sequence[Kind]) -> Kind | None:
+def best_kind(parts: Sequence[Split], kinds: Sequence[Kind], levels: np.ndarray | None = None) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
     scout = [families.full_covariance("ridge", iterations=SCOUTING)]
-    lines = cross_validate(parts, scout)
-    tried = {kind: cross_validate(parts, scout, kind) for kind in kinds}
+    lines = cross_validate(parts, scout, None, levels)
+    tried = {kind: cross_validate(parts, scout, kind, levels) for kind in kinds}
     best = min(kinds, key=lambda kind: tried[kind].losses.mean())
     return best if _worse(lines.losses[0], tried[best].losses[0], STANDARD_ERRORS) else None
 
 
-def usual_model(cells: Cells, family: Family, why: str = "it was asked for") -> FittedModel:
+def usual_model(
+    cells: Cells, family: Family, why: str = "it was asked for", levels: np.ndarray | None = None
+) -> FittedModel:
     """The usual candidate of a family."""
-    summary = summarize(cells)
+    basis, cells, summary = transformed(None, levels, cells)
     candidate = family.candidates(cells, summary)[family.usual]
     setting = f"{family.name}: {candidate.setting}"
     facts = {"setting": setting, "families": [family.name], "why": why}
-    return fitted_model(summary, candidate.weights, candidate, facts)
+    return fitted_model(summary, candidate.weights, candidate, facts, basis)
 
 
 def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
@@ -173,23 +170,26 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
-def select(cells: Cells, competing: Sequence[Family], features: str = "linear") -> FittedModel:
+def select(
+    cells: Cells, competing: Sequence[Family], features: str = "linear", levels: np.ndarray | None = None
+) -> FittedModel:
     """The average of the candidates that predict held-out targets best from what was seen, fitted to all examples.
 
     The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
-    or "auto" (the same, averaged with boosted trees where they help).
+    or "auto" (the same, averaged with boosted trees where they help). ``levels`` is the number of categories of each
+    attribute, 0 for a numeric one.
     """
     competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
-        return usual_model(cells, competing[0], "there are too few examples to choose by")
+        return usual_model(cells, competing[0], "there are too few examples to choose by", levels)
     cells = cells.only(summarize(cells).known)
-    kinds = [] if features == "linear" else affordable_curves(cells)
-    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds) if kinds else None
+    kinds = [] if features == "linear" else affordable_curves(cells, levels)
+    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds, levels) if kinds else None
     few = thinned(cells, JUDGES)
     parts = splits(few, sum(family.seconds(Size.of(few)) for family in competing))
-    judged = cross_validate(parts, competing, kind)
+    judged = cross_validate(parts, competing, kind, levels)
     best, chosen = judged.among(_allowed(judged, competing))
-    basis, expanded, summary = _transformed(kind, cells)
+    basis, expanded, summary = transformed(kind, levels, cells)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
     found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
@@ -197,7 +197,7 @@ def select(cells: Cells, competing: Sequence[Family], features: str = "linear") 
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     if features == "auto":
-        model = with_trees(model, cells, parts, judged, chosen)
+        model = with_trees(model, cells, parts, judged, chosen, levels)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
@@ -223,7 +223,12 @@ def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
 
 
 def with_trees(
-    model: FittedModel, cells: Cells, parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]
+    model: FittedModel,
+    cells: Cells,
+    parts: Sequence[Split],
+    judged: CrossValidation,
+    chosen: Sequence[int],
+    levels: np.ndarray | None = None,
 ) -> FittedModel:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
@@ -234,7 +239,7 @@ def with_trees(
     ours, done = judged.predictions[chosen].mean(axis=0), 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))
     for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
-        theirs = BoostedTrees(learnt).predict(rows_with_holes(held_out))
+        theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
         here = slice(done, done + held_out.n_examples)
         move = (theirs - summary.target_means) / summary.target_spreads - ours[here]
         residuals, moves = np.vstack([residuals, judged.targets[here] - ours[here]]), np.vstack([moves, move])
@@ -245,7 +250,7 @@ def with_trees(
     gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
     if not _worse(gains, 0.0 * gains, STANDARD_ERRORS):
         return model
-    return replace(model, trees=BoostedTrees(cells), trees_share=share)
+    return replace(model, trees=BoostedTrees(cells, levels), trees_share=share)
 
 
 def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]) -> tuple[float, float]:
@@ -268,7 +273,8 @@ def _explained(judged, competing, best: int, chosen: list[int], parts, model: Fi
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})
-    curves = "lines" if model.basis is None else f"curves ({model.basis.kind.name})"
+    kind = LINES if model.basis is None else model.basis.kind
+    curves = "lines" if kind == LINES else f"curves ({kind.name})"
     others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
     trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (

@@ -5,6 +5,8 @@ from threadpoolctl import threadpool_limits
 
 from sparing.cells import Cells
 
+MOST_CATEGORIES = 255  # that scikit-learn's histograms tell apart
+
 
 def rows_with_holes(cells: Cells) -> np.ndarray:
     """One row per example, with NaN where nothing was bought."""
@@ -14,16 +16,22 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 
 
 class BoostedTrees:
-    """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes."""
+    """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes.
 
-    def __init__(self, cells: Cells):
+    Columns of up to 255 categories (``levels``) are split by category; codes of more are taken for numbers.
+    """
+
+    def __init__(self, cells: Cells, levels: np.ndarray | None = None):
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         self.columns = np.unique(cells.attributes)  # a column without a value is refused by some versions
+        levels = np.zeros(cells.n_attributes, np.int64) if levels is None else levels
+        categories = (levels > 0) & (levels <= MOST_CATEGORIES)
+        options = {"categorical_features": categories[self.columns]} if categories[self.columns].any() else {}
         rows = rows_with_holes(cells)[:, self.columns]
         with threadpool_limits(1, user_api="openmp"):  # with more, threads wait for each other on tables of this size
             self.models = [
-                HistGradientBoostingRegressor(early_stopping=False, random_state=0).fit(rows, target)
+                HistGradientBoostingRegressor(early_stopping=False, random_state=0, **options).fit(rows, target)
                 for target in cells.targets.T
             ]
 

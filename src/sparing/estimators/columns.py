@@ -1,0 +1,206 @@
+"""What the columns of a data frame are, learnt when it is first seen: numbers, dates or categories.
+
+Each stays one column, which is bought, priced and reported under its own name; only its values become numbers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
+LEAST_ROWS = 20  # from which a column of distinct values looks like an identifier
+DAY = np.timedelta64(1, "D")
+OBJECTS = {  # what pandas finds among objects
+    "integer": NUMBER, "floating": NUMBER, "mixed-integer-float": NUMBER, "decimal": NUMBER, "boolean": NUMBER,
+    "empty": NUMBER, "datetime": DATE, "datetime64": DATE, "date": DATE, "string": CATEGORY, "mixed-integer": CATEGORY,
+}  # fmt: skip
+
+
+def is_frame(X) -> bool:
+    """Whether X is a pandas data frame."""
+    return hasattr(X, "iloc") and hasattr(X, "dtypes")
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """How the columns of a frame become numbers: what is learnt about them, once.
+
+    Numbers and booleans stay as they are. A category becomes its code, its place among the ``categories``; one that is
+    not among them is an unavailable value, NaN. A date becomes days since the first one. What has no use is zero.
+
+    Parameters
+    ----------
+    names : list
+        The labels of the columns.
+    kinds : list of {"number", "date", "category", "nothing"}
+        "nothing" has no use: it is empty, or text that differs in every row.
+    categories : list of arrays of str
+        Of each column, in the order of their codes; none if it is not categorical.
+    first_days : array of datetime64
+        The first date of each column; NaT if it has none.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"age": [61.0, 54.0, 70.0], "ward": ["B", "A", None]})
+    >>> columns, notes = learn_columns(frame)
+    >>> columns.encode(frame).to_numpy().tolist()
+    [[61.0, 1.0], [54.0, 0.0], [70.0, nan]]
+    >>> columns.encode(frame.assign(ward="C"))["ward"].tolist()
+    [nan, nan, nan]
+    """
+
+    names: list
+    kinds: list[str]
+    categories: list[np.ndarray]
+    first_days: np.ndarray
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The number of categories of each column, 0 for numbers and dates, 1 for what has no use."""
+        return np.array([
+            len(of) if kind == CATEGORY else int(kind == NOTHING)
+            for kind, of in zip(self.kinds, self.categories, strict=True)
+        ])  # fmt: skip
+
+    def encode(self, frame):
+        """The frame with all columns as numbers; as it is, where they are."""
+        if set(self.kinds) == {NUMBER} and all(isinstance(of, np.dtype) and of.kind != "O" for of in frame.dtypes):
+            return frame
+        numbers = np.empty(frame.shape)
+        makers = {NUMBER: self._numbers, DATE: self._days, CATEGORY: self._codes, NOTHING: _zeros}
+        for kind, make in makers.items():
+            places = [at for at, of in enumerate(self.kinds) if of == kind]
+            if places:
+                numbers[:, places] = make(frame, places)
+        return type(frame)(numbers, columns=frame.columns, index=frame.index)
+
+    def _numbers(self, frame, places: list[int]) -> np.ndarray:
+        part = frame.iloc[:, places]
+        try:
+            return part.to_numpy(dtype=np.float64, na_value=np.nan)
+        except (TypeError, ValueError) as error:
+            wrong = next((self.names[at] for at in places if not _is_numeric(frame.iloc[:, at])), self.names[places[0]])
+            raise ValueError(f"column {wrong!r} was numeric when the model was fitted; {error}.") from error
+
+    def _days(self, frame, places: list[int]) -> np.ndarray:
+        dates = np.column_stack([_dates(frame.iloc[:, at]) for at in places])
+        return np.where(np.isnat(dates), np.nan, (dates - self.first_days[places]) / DAY)
+
+    def _codes(self, frame, places: list[int]) -> np.ndarray:
+        return self._encoder.transform(np.column_stack([_texts(frame.iloc[:, at]) for at in places]))
+
+    @cached_property
+    def _encoder(self):
+        from sklearn.preprocessing import OrdinalEncoder
+
+        known = [of.astype(object) for of in self.categories if of.size]
+        encoder = OrdinalEncoder(categories=known, handle_unknown="use_encoded_value", unknown_value=np.nan)
+        return encoder.fit(np.array([[of[0] for of in known]], dtype=object))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All of it as arrays of numbers and strings."""
+        return {
+            "names": np.array(self.names),
+            "kinds": np.array(self.kinds),
+            "categories": np.concatenate([np.array([], dtype=str), *self.categories]),
+            "n_categories": np.array([of.size for of in self.categories]),
+            "first_days": self.first_days.astype(np.int64),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, np.ndarray]) -> Self:
+        """The columns that :meth:`state` described."""
+        ends = np.cumsum(state["n_categories"])[:-1]
+        first_days = np.asarray(state["first_days"]).astype("datetime64[ns]")
+        categories = np.split(np.asarray(state["categories"]), ends)
+        return cls(np.asarray(state["names"]).tolist(), np.asarray(state["kinds"]).tolist(), categories, first_days)
+
+
+def learn_columns(frame) -> tuple[Columns, list[str]]:
+    """What the columns of a frame are, and what is odd about them, in words."""
+    names, kinds, categories, first_days, notes = list(frame.columns), [], [], [], []
+    for at, name in enumerate(names):
+        column = frame.iloc[:, at]
+        kind, found, first = _kind(column, name), np.array([], dtype=str), np.datetime64("NaT", "ns")
+        n_seen = int(column.notna().sum())
+        if not n_seen and len(column):
+            kind = NOTHING
+            notes.append(f"column {name!r} has no value at all, and is never bought; leave it out.")
+        elif kind == DATE:
+            first = np.nanmin(_dates(column))
+        elif kind == CATEGORY:
+            found = _categories(column)
+            if _all_distinct(column, n_seen):
+                kind, found = NOTHING, found[:0]
+                notes.append(
+                    f"column {name!r} is text that differs in every row, like an identifier, and is never bought; "
+                    "leave it out."
+                )
+        elif _is_whole(column) and _all_distinct(column, n_seen):
+            notes.append(
+                f"column {name!r} is a different whole number in every row; if it is an identifier, leave it out."
+            )
+        kinds.append(kind)
+        categories.append(found)
+        first_days.append(first)
+    return Columns(names, kinds, categories, np.array(first_days, "datetime64[ns]")), notes
+
+
+def _kind(column, name) -> str:
+    """What a column is, by its dtype; of objects, by what they are."""
+    from pandas.api import types
+
+    if _is_numeric(column):
+        return NUMBER
+    if types.is_datetime64_any_dtype(column.dtype):
+        return DATE
+    if hasattr(column, "cat"):
+        return CATEGORY
+    found = types.infer_dtype(column, skipna=True)
+    if found not in OBJECTS:
+        raise ValueError(
+            f"column {name!r} holds values of kind {found!r}; leave it out, or turn it into numbers or text."
+        )
+    return OBJECTS[found]
+
+
+def _is_numeric(column) -> bool:
+    from pandas.api import types
+
+    return types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype)
+
+
+def _is_whole(column) -> bool:
+    return getattr(column.dtype, "kind", "") in "iu"
+
+
+def _all_distinct(column, n_seen: int) -> bool:
+    return n_seen >= LEAST_ROWS and column.nunique() == n_seen
+
+
+def _zeros(frame, places: list[int]) -> np.ndarray:
+    return np.zeros((len(frame), len(places)))
+
+
+def _dates(column) -> np.ndarray:
+    """Dates in nanoseconds, by universal time; NaT where there is none."""
+    from pandas import to_datetime
+
+    return to_datetime(column, utc=True).dt.tz_localize(None).to_numpy("datetime64[ns]")
+
+
+def _texts(column) -> np.ndarray:
+    """Every value as text; None where there is none."""
+    texts = [None if gone else str(value) for value, gone in zip(column.tolist(), column.isna(), strict=True)]
+    return np.array(texts, dtype=object)
+
+
+def _categories(column) -> np.ndarray:
+    """The categories as text: those that the column declares, or else those that are in it, sorted."""
+    declared = column.cat.categories if hasattr(column, "cat") else column.dropna().unique()
+    texts = sorted({str(value) for value in declared})
+    return np.array(texts, dtype=str)

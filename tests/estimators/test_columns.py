@@ -1,0 +1,272 @@
+"""Data frames as people have them: a column is one purchase, under its own name, whatever it holds."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import OneHotEncoder
+
+from sparing import BudgetClassifier, BudgetLasso, BudgetRidge
+from sparing.checks import by_name
+from sparing.estimators.columns import Columns, learn_columns
+
+EFFECTS = {"Adelie": 0.0, "Gentoo": 3.0, "Chinstrap": -2.0}
+NUMBERS = pd.DataFrame(np.random.default_rng(1).standard_normal((120, 3)), columns=["glucose", "insulin", "age"])
+TARGET = NUMBERS.to_numpy() @ [1.0, 2.0, 3.0]
+
+
+def penguins(n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    days = rng.integers(0, 400, n)
+    frame = pd.DataFrame(
+        {
+            "species": rng.choice(list(EFFECTS), n),
+            "bill": rng.standard_normal(n),
+            "sex": pd.Categorical(rng.choice(["f", "m"], n), categories=["m", "f", "x"]),
+            "tagged": rng.uniform(size=n) < 0.5,
+            "day": pd.Timestamp("2020-02-01") + pd.to_timedelta(days, "D"),
+        }
+    )
+    y = frame["species"].map(EFFECTS).to_numpy() + frame["bill"] + (frame["sex"] == "m") + 0.01 * days
+    return frame, y.to_numpy() + 0.2 * rng.standard_normal(n)
+
+
+def on_indicators(frame, y):
+    """Least squares on whole rows, with indicators."""
+    dense = frame.assign(day=(frame["day"] - frame["day"].min()) / pd.Timedelta(days=1))
+    model = make_column_transformer((OneHotEncoder(sparse_output=False), ["species", "sex"]), remainder="passthrough")
+    dense = model.fit_transform(dense).astype(float)
+    return LinearRegression().fit(dense, y).predict(dense)
+
+
+@pytest.mark.parametrize("learner", ["auto", "pairwise", "factor"])
+def test_a_column_is_one_purchase(learner):
+    """Text was refused: encoded by hand, a budget of three bought three indicators."""
+    X, y = penguins()
+    model = BudgetRidge(3, learner=learner, random_state=0).fit(X, y)
+    assert model.cells_ == 3 * len(X)
+    assert model.n_features_in_ == model.learner_.n_attributes == 5
+    assert model.feature_names_in_.tolist() == list(X)
+    best = np.mean((on_indicators(X, y) - y) ** 2)
+    assert np.mean((model.predict(X) - y) ** 2) < best + 0.05 * y.var()
+    species, adds = model.effect("species")
+    assert species.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
+    np.testing.assert_allclose(adds - adds[0], [0.0, -2.0, 3.0], atol=0.4)
+    with pytest.raises(AttributeError, match="categories or trees in place of weights"):
+        _ = model.coef_
+
+
+def test_the_same_numbers_are_learnt_without_any_text():
+    """Plain frames are learnt from as before: as their arrays are."""
+    frame, array = (BudgetRidge(2, random_state=0).fit(rows, TARGET) for rows in (NUMBERS, NUMBERS.to_numpy()))
+    np.testing.assert_array_equal(frame.predict(NUMBERS), array.predict(NUMBERS.to_numpy()))
+    assert frame.learner_.levels is None
+
+
+def test_classes_and_lasso_take_columns_too():
+    X, y = penguins()
+    model = BudgetClassifier(3, random_state=0).fit(X, np.where(y > 1.0, "large", "small"))
+    assert model.score(X, np.where(y > 1.0, "large", "small")) > 0.8
+    values, adds = model.effect("species")
+    assert values[adds.ravel().argmax()] in ("Gentoo", "Chinstrap")
+    assert BudgetLasso(3, random_state=0).fit(X, y).score(X, y) > 0.8
+
+
+def test_chunks_of_declared_categories_are_learnt_as_one_frame():
+    X, y = penguins()
+    X["species"] = pd.Categorical(X["species"], categories=sorted(EFFECTS))
+    X["day"] = 0.0
+    whole = BudgetRidge(3, random_state=0).fit(X, y)
+    parts = BudgetRidge(3, random_state=0, n_examples=len(X))
+    for rows in (slice(0, 50), slice(50, 400), slice(400, None)):
+        parts.partial_fit(X[rows], y[rows])
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("rows", "named", "values"),
+    [
+        (["a", "b", None, "a"], "category", [0, 1, np.nan, 0]),
+        (pd.Categorical([7, 5, None, 7]), "category", [1, 0, np.nan, 1]),
+        (pd.array(["a", None, "b", "a"], "string"), "category", [0, np.nan, 1, 0]),
+        ([1, "a", None, 1], "category", [0, 1, np.nan, 0]),
+        ([True, None, False, True], "number", [1, np.nan, 0, 1]),
+        (pd.array([1, None, 3, 4], "Int64"), "number", [1, np.nan, 3, 4]),
+        (pd.array([True, None, False, True], "boolean"), "number", [1, np.nan, 0, 1]),
+        (pd.to_datetime([f"2020-02-{day}" for day in (26, 24, 25, 28)]), "date", [2, 0, 1, 4]),
+        ([date(2020, 3, 1), date(2020, 2, 28), None, date(2020, 2, 28)], "date", [2, 0, np.nan, 0]),
+        ([None, None, None, None], "nothing", [0, 0, 0, 0]),
+    ],
+    ids=str,
+)
+def test_what_a_column_is(rows, named, values):
+    frame = pd.DataFrame({"it": rows, "x": np.arange(4.0)})
+    columns, _ = learn_columns(frame)
+    assert columns.kinds == [named, "number"]
+    np.testing.assert_array_equal(columns.encode(frame)["it"], values)
+    again = Columns.from_state({name: np.array(value) for name, value in columns.state().items()})
+    np.testing.assert_array_equal(again.encode(frame), columns.encode(frame))
+    np.testing.assert_array_equal(again.levels, columns.levels)
+    assert all(array.dtype.kind in "iUf" for array in columns.state().values())
+
+
+def test_a_category_that_was_never_seen_is_an_unavailable_value():
+    X, _ = penguins()
+    columns, _ = learn_columns(X)
+    X.loc[:4, "species"] = "Emperor"
+    found = columns.encode(X)
+    assert found["species"].isna().tolist() == [True] * 5 + [False] * 895
+    assert found.drop(columns="species").notna().all(axis=None)
+
+
+def test_what_is_no_use_is_named_and_never_bought():
+    X, y = penguins(200)
+    X.insert(1, "name", [f"penguin {i}" for i in range(200)])
+    X["empty"], X["number"] = np.nan, np.arange(200)[::-1]
+    with pytest.warns(UserWarning, match="leave it out") as caught:
+        model = BudgetRidge(3, random_state=0).fit(X, y)
+    assert sorted(str(warning.message) for warning in caught) == [
+        "column 'empty' has no value at all, and is never bought; leave it out.",
+        "column 'name' is text that differs in every row, like an identifier, and is never bought; leave it out.",
+        "column 'number' is a different whole number in every row; if it is an identifier, leave it out.",
+    ]
+    looks = np.bincount(model.learner_.bought.attributes, minlength=8)
+    assert ((looks == 0) == X.columns.isin(["name", "empty"])).all()
+    assert model.predict(X).shape == (200,)
+    assert model.effect("name")[1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("values", [[[1, 2]] * 40, [{"a": 1}] * 40, pd.to_timedelta(range(40), "D")], ids=str)
+def test_what_is_neither_number_nor_text_is_refused_by_name(values):
+    frame = pd.DataFrame({"x": np.arange(40.0), "odd": values, "z": np.arange(40.0)})
+    with pytest.raises(ValueError, match="column 'odd' holds values of kind"):
+        BudgetRidge(2).fit(frame, np.arange(40.0))
+
+
+def test_text_where_numbers_were_is_refused_by_name():
+    model = BudgetRidge(2, random_state=0).fit(NUMBERS, TARGET)
+    with pytest.raises(ValueError, match=r"column 'age' was numeric when the model was fitted; could not convert"):
+        model.predict(NUMBERS.astype({"age": object}).assign(age="old"))
+    X, y = penguins()
+    model = BudgetRidge(2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+        model.predict(X.drop(columns="sex"))
+
+
+def test_online_learners_refuse_categories_with_what_to_do():
+    X, y = penguins()
+    with pytest.raises(ValueError, match=r"'species' is categorical, .* Turn the column into indicators first"):
+        BudgetRidge(2, learner="online").fit(X, y)
+
+
+# Options by name ----------------------------------------------------------------------------------------------------
+
+PRICES = {"age": 0.0, "insulin": 2.0, "glucose": 1.0}
+
+
+@pytest.mark.parametrize(
+    "costs", [PRICES, pd.Series(PRICES), [1.0, 2.0, 0.0], pd.Series(PRICES).sort_values()], ids=str
+)
+def test_prices_are_found_by_name(costs):
+    """A Series was taken by position, whatever its names."""
+    model = BudgetRidge(3.0, costs=costs, random_state=0).fit(NUMBERS, TARGET)
+    looks = np.bincount(model.learner_.bought.attributes, minlength=3)
+    assert model.learner_.buyer.shop.costs.tolist() == [1.0, 2.0, 0.0]
+    assert looks[2] == len(NUMBERS)
+    assert model.spent_ == looks @ [1.0, 2.0, 0.0]
+    assert clone(model).get_params()["costs"] is not None
+
+
+def test_panels_and_moments_are_found_by_name():
+    options = {
+        "groups": {"age": "p", "glucose": "p"},
+        "second_moments": pd.Series({"age": 3.0, "glucose": 1, "insulin": 2}),
+    }
+    learner = BudgetRidge(3, random_state=0, **options).fit(NUMBERS, TARGET).learner_
+    assert learner.buyer.shop.items.tolist() == [0, 1, 0]
+    assert learner.second_moments.tolist() == [1.0, 2.0, 3.0]
+    online = {"learner": "online", "second_moments": options["second_moments"], "scale": None}
+    assert BudgetRidge(2, random_state=0, **online).fit(NUMBERS, TARGET).second_moments_.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_columns_without_names_have_numbers():
+    model = BudgetRidge(3.0, costs={2: 0.0, 0: 1.0, 1: 2.0}, random_state=0).fit(NUMBERS.to_numpy(), TARGET)
+    assert model.learner_.buyer.shop.costs.tolist() == [1.0, 2.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"costs": PRICES | {"glucse": 1.0}},
+            "costs names 'glucse', but there is no such column; did you mean 'glucose'?",
+        ),
+        ({"costs": {"age": 1.0}}, "costs has no value for 'glucose', 'insulin'; name every column"),
+        ({"costs": PRICES | {"age": -1.0}}, "costs must be non-negative and finite; got -1.0"),
+        (
+            {"costs": pd.Series([1.0, 2.0, 3.0])},
+            "costs names 0, but there is no such column; the columns are 'glucose', ",
+        ),
+        ({"costs": pd.Series([1.0] * 4, ["age", "age", "glucose", "insulin"])}, "costs names some column twice"),
+        ({"groups": {"agge": "p"}}, "groups names 'agge', but there is no such column; did you mean 'age'?"),
+        ({"second_moments": {"age": 1.0}}, "second_moments has no value for 'glucose', 'insulin'"),
+    ],
+    ids=str,
+)
+def test_bad_names_are_refused_and_nothing_is_bought(options, message):
+    model = BudgetRidge(2.0, **options)
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        model.fit(NUMBERS, TARGET)
+    assert not hasattr(model, "learner_")
+
+
+def test_options_without_names_are_left_alone():
+    values = np.ones(3)
+    assert by_name("costs", values, range(3)) is values
+    assert by_name("costs", None, range(3)) is None
+    assert by_name("groups", {1: "a"}, range(3), otherwise=None) == [None, "a", None]
+
+
+def test_a_purchase_that_is_too_dear_is_named():
+    with pytest.warns(UserWarning, match=r"will never be made: 'insulin' \(5\)\."):
+        BudgetRidge(2.0, costs=PRICES | {"insulin": 5.0}, random_state=0).fit(NUMBERS, TARGET)
+
+
+# Holes --------------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_budget_all_that_is_there_is_learnt_from():
+    """A third is missing at random: the error is near that of whole rows, where whole rows are 1 in 8."""
+    X, y = penguins()
+    holes = X.mask(np.random.default_rng(0).uniform(size=X.shape) < 0.33)
+    model = BudgetRidge(None, random_state=0).fit(holes, y)
+    assert (model.cells_, model.spent_) == (holes.notna().sum(axis=None), 0.0)
+    assert model.score(X, y) > 0.95
+    assert model.report_["risk"] < 0.2
+    few = BudgetRidge(3, random_state=0, pay_for_missing=False).fit(holes, y)
+    assert few.cells_ == few.spent_ < model.cells_
+    assert few.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learner": "online"}, "budget=None, .* needs a learner that keeps"),
+        ({"costs": np.ones(3)}, "budget=None buys nothing .* so costs= has no effect"),
+    ],
+    ids=str,
+)
+def test_without_a_budget_options_that_need_one_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        BudgetRidge(None, **options).fit(NUMBERS, TARGET)
+
+
+def test_online_learners_pay_for_what_they_ask_and_have_nothing_free():
+    with pytest.raises(ValueError, match="pay_for_missing= is an option of learners that keep"):
+        BudgetRidge(2, learner="online", pay_for_missing=False).fit(NUMBERS, TARGET)
+    with pytest.raises(ValueError, match=r"an online learner .* has no free ones; .* small price"):
+        BudgetRidge(2.0, learner="online", costs=[1.0, 1.0, 0.0]).fit(NUMBERS, TARGET)
