@@ -180,17 +180,20 @@ class BudgetEstimator(BaseEstimator):
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
         fit.run_checked(X, y)
-        self._fit: OnlineFit | KeepingLearner = fit
         if reset:
             self._several = several
-        self.learner_ = self._fit.learner if isinstance(self._fit, OnlineFit) else self._fit
-        self.n_iter_, self.cells_, self.draws_ = self._fit.n_rounds, self._fit.cells, self._fit.draws
-        self.spent_ = float(self._fit.spent)
-        for name in ("radius", "scale", "second_moments"):
-            setattr(self, f"{name}_", getattr(self.learner_, name, None))
+        self._take_over(fit)
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
             _ = self.intercept_  # only partial_fit leaves this to its first use
+
+    def _take_over(self, fit: OnlineFit | KeepingLearner) -> None:
+        """Publish what was learnt: here, or as a model file has it."""
+        self._fit = fit
+        self.learner_ = fit.learner if isinstance(fit, OnlineFit) else fit
+        self.n_iter_, self.cells_, self.draws_, self.spent_ = fit.n_rounds, fit.cells, fit.draws, float(fit.spent)
+        for name in ("radius", "scale", "second_moments"):
+            setattr(self, f"{name}_", getattr(self.learner_, name, None))
 
     def _warn_of_few_looks(self, n_examples: int) -> None:
         """Warn of a fit that had too few looks to learn from."""

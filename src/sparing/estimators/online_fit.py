@@ -1,13 +1,13 @@
 """From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from sparing import checks, designs
+from sparing import checks, designs, learners
 from sparing.buying.buyer import Buyer
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
@@ -37,7 +37,7 @@ def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
     return max(ceil(n_examples / 10), min(enough, n_examples // 4), 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class OnlineFit:
     """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
 
@@ -254,6 +254,36 @@ class OnlineFit:
         if self.tube is not None:
             return PlugInSVR(d, tube=self.tube, accuracy=self.accuracy, **options)
         return (DDAERR if ridge else DDAELR)(d, **options)
+
+    # In a file -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything: settings, the pilot's books and cells, and the learner's own state."""
+        ledger = self.buyer.ledger
+        return {
+            "settings": {setting.name: getattr(self, setting.name) for setting in fields(self)},
+            "looks": self.looks,
+            "books": [ledger.examples, ledger.cells, ledger.spent_units],
+            "pilot": self.bought.state(),
+            "learner": None if self.learner is None else self.learner.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The fit that was saved: it goes on as if it had never been interrupted."""
+        fit = cls(**state["settings"])
+        fit.looks = checks.attribute_budget(state["looks"], fit.n_attributes)
+        fit.bought = Cells.from_state(state["pilot"])
+        fit.buyer.ledger.record(*(checks.whole("books", entry, at_least=0) for entry in state["books"]))
+        fit.learner = None
+        if state["learner"] is not None:
+            fit.learner = getattr(learners, str(state["learner"]["algorithm"])).from_state(state["learner"])
+        held = fit.bought if fit.learner is None else fit.learner
+        if (held.n_attributes, held.n_outputs) != (fit.n_attributes, fit.n_outputs):
+            raise ValueError(f"the state is not one of {fit.n_attributes} attributes and {fit.n_outputs} outputs.")
+        return fit
+
+    # What it holds ---------------------------------------------------------------------------------------------------
 
     @property
     def n_rounds(self) -> int:

@@ -170,6 +170,10 @@ class KeepingLearner(Saved, Loop):
                 self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else self._untold()
         return self._fitted
 
+    def recall(self, fitted: FittedModel) -> None:
+        """Take over a model that was fitted to these very cells before, as a model file holds it."""
+        self._fitted = fitted
+
     def _untold(self) -> FittedModel:
         """The mean target, if any was told."""
         nothing, outputs = np.zeros(self.n_attributes), np.zeros(self.n_outputs)
