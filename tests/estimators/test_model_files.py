@@ -83,7 +83,8 @@ def test_a_file_of_format_1_is_read_by_all_later_versions():
     """Written by ``save_model`` when format 1 was made, with predictions of that version beside it."""
     again = load_model(DATA / "model_format_1.sparing")
     with np.load(DATA / "model_format_1.npz") as then:
-        np.testing.assert_allclose(again.predict(pd.DataFrame(then["X"], columns=list("abcd"))), then["predictions"], rtol=1e-12)
+        rows = pd.DataFrame(then["X"], columns=list("abcd"))
+        np.testing.assert_allclose(again.predict(rows), then["predictions"], rtol=1e-12)
     assert list(again.feature_names_in_) == list("abcd")
     assert again.partial_fit(pd.DataFrame(X[:9, :4], columns=list("abcd")), Y[:9]).n_iter_ == again.learner_.n_rounds
 
@@ -109,15 +110,14 @@ def rewritten(path, change):
 
 
 def refused(path, *words):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=".*".join(words)) as caught:
         load_model(path)
-    for word in words:
-        assert word in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_newer_format_is_refused_with_what_to_do(saved):
-    refused(rewritten(saved, lambda header, _: header.update(format=2, sparing="9.9")), "format 2", "sparing 9.9", "use")
+    newer = rewritten(saved, lambda header, _: header.update(format=2))
+    refused(newer, "format 2", "newer version", "update sparing")
 
 
 def test_broken_files_are_refused_in_one_line(saved, tmp_path):

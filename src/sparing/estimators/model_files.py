@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sparing import __version__, checks, learners
+from sparing import checks, learners
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.budget_base import BudgetEstimator
 from sparing.estimators.classifier import BudgetClassifier
 from sparing.estimators.online_fit import OnlineFit
 from sparing.estimators.packing import packed, unpacked
 from sparing.estimators.svr import BudgetSVR
-from sparing.files import written_whole
+from sparing.files import refuse_missing_file, written_whole
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.gaussian import FittedModel
 from sparing.models.summary import summarize
@@ -52,7 +52,8 @@ def save_model(model: BudgetEstimator, path) -> Path:
     """
     if type(model).__name__ not in ESTIMATORS:
         raise ValueError(f"a {type(model).__name__} has no model file; pass one of {', '.join(ESTIMATORS)}.")
-    fit, arrays = model._learnt(), {}
+    arrays: dict[str, np.ndarray] = {}
+    fit = model._learnt()
     content = {
         "estimator": type(model).__name__,
         "options": model.get_params() | _seed(model),
@@ -60,7 +61,7 @@ def save_model(model: BudgetEstimator, path) -> Path:
         "learner": fit.state(),
         "fitted": replace(fit.fitted, trees=None) if isinstance(fit, KeepingLearner) else None,
     }
-    header = {"sparing": __version__, "format": FORMAT, "model": packed(content, arrays, "model")}
+    header = {"format": FORMAT, "model": packed(content, arrays, "model")}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     with written_whole(path) as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its other keyword is a flag
@@ -74,8 +75,7 @@ def load_model(path) -> Any:
     are the same with the same version of scikit-learn).
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+    refuse_missing_file(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -85,13 +85,13 @@ def load_model(path) -> Any:
     except Exception as error:  # zip, zlib, npy and JSON readers raise what they like on broken bytes
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise ValueError(
-            f"{path.name} is not a readable model file: {reason.rstrip('.')}. Pass a file that sparing fit or save_model "
-            "wrote."
+            f"{path.name} is not a readable model file: {reason.rstrip('.')}. Pass a file that sparing fit or "
+            "save_model wrote."
         ) from error
     if newer:
         raise ValueError(
-            f"{path.name} is of format {header['format']}, written by sparing {header.get('sparing')}; this version "
-            f"({__version__}) reads formats up to {FORMAT}: use that version or a newer one."
+            f"{path.name} is of format {header['format']}, which a newer version of sparing wrote; this one reads formats "
+            f"up to {FORMAT}: update sparing, or save the model with this version."
         )
     return model
 

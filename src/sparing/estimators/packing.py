@@ -42,7 +42,9 @@ def packed(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return {"dict": pairs}
     if isinstance(value, list | tuple):
         return [packed(entry, arrays, f"{name}.{at}") for at, entry in enumerate(value)]
-    raise ValueError(f"{name} is a {type(value).__name__}, which a model file cannot hold; pass numbers, text or arrays.")
+    raise ValueError(
+        f"{name} is a {type(value).__name__}, which a model file cannot hold; pass numbers, text or arrays."
+    )
 
 
 def unpacked(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
