@@ -148,7 +148,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     d, learner = len(table.names), model.learner_
     if hasattr(learner, "bought"):
         summary = summarize(learner.bought)
-        looks, spread = summary.counts, summary.spreads
+        looks, spread = np.bincount(learner.bought.attributes, minlength=d), summary.spreads
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.ones(d) if prices is None else prices.costs

@@ -172,14 +172,19 @@ class BudgetEstimator(BaseEstimator):
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
         return checks.matrix(checked), y
 
-    def _learn(self, X, y, *, reset: bool, n_examples: int | None = None) -> None:
-        """Learn from these rows. ``n_examples`` says that they are all; the model is then solved for at once."""
+    def _learn(self, X, y, sample_weight=None, *, reset: bool, whole: bool = False) -> None:
+        """Learn from these rows. If they are the ``whole`` of all, the model is solved for at once."""
         several = np.ndim(y) == 2
-        y = checks.targets(y, X.shape[0])
+        y, weights = checks.targets(y, X.shape[0]), checks.weights(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():  # such rows are not there: nothing is bought of them
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            if not y.size and whole:
+                raise ValueError("sample_weight is zero everywhere: there is nothing to learn from.")
+        n_examples = X.shape[0] if whole else None
         fit = self._start(y.shape[1], n_examples) if reset else self._fit
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
-        fit.run_checked(X, y)
+        fit.run_checked(X, y, weights)
         if reset:
             self._several = several
         self._take_over(fit)

@@ -115,7 +115,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
         learner: KeepingLearner = kind.from_state(content["learner"])
         _refuse_damage(fitted, learner.n_attributes, learner.n_outputs)
         if fitted.trees_share:
-            cells = learner.bought.in_order()  # as sparing.models.selection fits them
+            cells = learner.bought.to_learn_from()  # as sparing.models.selection fits them
             cells = cells.only(summarize(cells).known)
             fitted = replace(fitted, trees=BoostedTrees(cells, at_once=False))
         learner.recall(fitted)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, fields
+from functools import partial
 from math import ceil, sqrt
 from typing import Any, Self
 
@@ -119,29 +120,30 @@ class OnlineFit:
             return 0
         return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
-    def run_checked(self, X, y) -> None:
+    def run_checked(self, X, y, weights=None) -> None:
         """Learn from more rows, which have been checked; y has one column per output.
 
         An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
         """
         before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
         try:
-            self._learn_rows(X, y)
+            self._learn_rows(X, y, weights)
         except ValueError:
             vars(self).update(before)
             self.bought, self.buyer.ledger = self.bought.take(np.arange(pilot)), ledger
             raise
 
-    def _learn_rows(self, X, y) -> None:
+    def _learn_rows(self, X, y, weights) -> None:
         done = 0
         if self.learner is None:
             seen = self.buyer.ledger.examples
             done = min(X.shape[0], self.pilot_rows - seen)
-            self.buyer.buy(X, y, seen, 0, done, self.bought.extend)
+            keep = partial(self.bought.extend, weights=None if weights is None else weights[:done])
+            self.buyer.buy(X, y, seen, 0, done, keep)
             if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
         if self.learner is not None and done < X.shape[0]:
-            self.learner.run_checked(X, y, first=done)
+            self.learner.run_checked(X, y, weights, first=done)
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
@@ -162,7 +164,8 @@ class OnlineFit:
         self.learner = self._make(radius, scale, moments)
         self.learner.begin()
         if summary is not None:
-            known = (summary.counts, summary.means, self._squares(summary.means), summary.target_means)
+            looks = np.bincount(self.bought.attributes, minlength=self.n_attributes)
+            known = (looks, summary.means, self._squares(summary.means), summary.target_means)
             self.learner.recall(*known, self.bought.n_examples)
         self.bought = Cells(self.n_attributes, n_outputs=self.n_outputs)
 
@@ -218,7 +221,9 @@ class OnlineFit:
         (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One for each output.
         """
         lasso, targets = self.penalty == "lasso", self.bought.targets
-        variances = np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0)
+        weights = self.bought.weights if self.bought.is_weighted else None
+        centers = self.center * np.average(targets, axis=0, weights=weights)
+        variances = np.average((targets - centers) ** 2, axis=0, weights=weights)
         if is_auto(self.alpha):
             radii = 3.0 * np.sqrt(variances / moments.sum() * (self.n_attributes if lasso else 1))
         else:

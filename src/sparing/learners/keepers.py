@@ -111,7 +111,7 @@ class PairwiseMoments(KeepingLearner):
         With ``ridge="auto"`` they are those of the usual ridge, half the noise; a lasso's are those of that ridge.
         """
         ridge = None if isinstance(self.ridge, str) else self.ridge
-        errors = pairwise.standard_errors(self.bought.in_order(), self.fitted.weights, ridge)
+        errors = pairwise.standard_errors(self.bought.to_learn_from(), self.fitted.weights, ridge)
         return errors[:, 0] if self.n_outputs == 1 else errors.T
 
 

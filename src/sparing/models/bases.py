@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sparing.cells import Cells
-from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary
+from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary, summarize
 
 TAIL = 0.005  # part of a column's looks, on each side, that winsorizing moves to the quantile there
 MOST_KNOTS = 200  # of normal scores
@@ -92,11 +92,14 @@ class Basis:
         expanded = Cells(max(self.size, 1), n_outputs=cells.n_outputs)
         sizes = np.diff(ends[cells.starts])
         chances = np.repeat(cells.probabilities, repeats)
-        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances)
+        weights = cells.weights if cells.is_weighted else None
+        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances, weights=weights)
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """Of cells that the functions were learnt from: means 0 and variances 1."""
+        """Of cells that the functions were learnt from: means 0 and variances 1, unless some have weights."""
+        if expanded.is_weighted:
+            return summarize(expanded)
         ones = np.ones(expanded.n_attributes)
         counts = np.bincount(expanded.attributes, minlength=expanded.n_attributes)
         return Summary(

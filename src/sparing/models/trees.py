@@ -32,10 +32,12 @@ class BoostedTrees:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         cells = self.__dict__.pop("_cells")  # no longer needed
-        rows = rows_with_holes(cells)[:, self.columns]
+        rows, weights = rows_with_holes(cells)[:, self.columns], cells.weights if cells.is_weighted else None
         with threadpool_limits(1, user_api="openmp"):  # with more, threads wait for each other on tables of this size
             return [
-                HistGradientBoostingRegressor(early_stopping=False, random_state=0).fit(rows, target)
+                HistGradientBoostingRegressor(early_stopping=False, random_state=0).fit(
+                    rows, target, sample_weight=weights
+                )
                 for target in cells.targets.T
             ]
 
