@@ -184,7 +184,7 @@ def test_other_files_need_force_and_folders_and_devices_cannot_be_replaced(tmp_p
         (["compare", "houses.csv", "--target", "y", "--output", "houses", "--force"], "houses.csv"),
         (["fit", "houses-cells.npz", "--output", "houses", "--force"], "houses-cells.npz"),
         (["fit", "houses.csv", "--target", "y", "--costs", "out-weights.csv", "--output", "out"], "out-weights.csv"),
-        (["plan", "houses.png.npz", "--output", "picture.png"], "picture.png"),
+        (["plan", "houses.csv", "--target", "y", "--output", "picture.png"], "picture.png"),
         (["demo", "--output", "picture.png"], "picture.png"),
         (["demo", "--output", "picture"], "picture.png"),
         (["fit", "houses.csv", "--target", "y", "--output", "picture"], "picture.png"),

@@ -26,9 +26,11 @@ __all__ = [
     "estimators",
     "geometry",
     "learners",
+    "load_model",
     "optim",
     "planning",
     "plotting",
+    "save_model",
     "sketches",
     "solvers",
     "sources",
@@ -63,13 +65,15 @@ if TYPE_CHECKING:
         SketchedLogistic,
         SketchedRidge,
         SketchedRidgeCV,
+        load_model,
+        save_model,
     )
 
 
 def __getattr__(name: str):
     if name not in __all__:
         raise AttributeError(f"module 'sparing' has no attribute {name!r}; it has {', '.join(__all__)}.")
-    if name[0].isupper():
+    if name[0].isupper() or name.endswith("_model"):
         return getattr(import_module("sparing.estimators"), name)
     return import_module(f"sparing.{name}")
 

@@ -9,14 +9,14 @@ import numpy as np
 from sparing import checks
 from sparing.files import written_whole
 
-_FILE_FORMAT = 1
+_FILE_FORMAT, _WEIGHTED_FORMAT = 1, 2
 
 
 class Cells:
     """The store of all purchases, and the only input of batch learners.
 
     An example is a run of cells: ``attributes[starts[e]:starts[e + 1]]``, ``values`` and ``probabilities`` beside them,
-    with ``targets[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with float32 values).
+    with ``targets[e]`` and ``weights[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with float32 values).
 
     Parameters
     ----------
@@ -45,6 +45,7 @@ class Cells:
         self._probabilities = np.empty(0, np.float32)
         self._ends = np.empty(0, np.int64)
         self._targets = np.empty((0, self.n_outputs))
+        self._weights: np.ndarray | None = None  # until one is given
 
     # What is there ---------------------------------------------------------------------------------------------------
 
@@ -82,10 +83,20 @@ class Cells:
         return self._targets[: self._n_examples]
 
     @property
+    def weights(self) -> np.ndarray:
+        """How much each example counts: one unless it was told with another weight."""
+        return np.ones(self.n_examples) if self._weights is None else self._weights[: self._n_examples]
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some example was told with a weight."""
+        return self._weights is not None
+
+    @property
     def nbytes(self) -> int:
         """Memory held, room for growth included."""
-        arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
-        return sum(array.nbytes for array in arrays)
+        arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets, self._weights)
+        return sum(array.nbytes for array in arrays if array is not None)
 
     def examples(self) -> np.ndarray:
         """Which example each cell is of."""
@@ -93,11 +104,13 @@ class Cells:
 
     # Adding ----------------------------------------------------------------------------------------------------------
 
-    def append(self, attributes, values, y, *, probabilities=None) -> None:
+    def append(self, attributes, values, y, *, probabilities=None, weight=None) -> None:
         """Keep what was bought of one example; NaN is an unavailable value."""
-        self.extend([len(attributes)], attributes, values, np.reshape(y, (1, -1)), probabilities=probabilities)
+        weights = None if weight is None else [weight]
+        y = np.reshape(y, (1, -1))
+        self.extend([len(attributes)], attributes, values, y, probabilities=probabilities, weights=weights)
 
-    def extend(self, sizes, attributes, values, targets, *, probabilities=None) -> None:
+    def extend(self, sizes, attributes, values, targets, *, probabilities=None, weights=None) -> None:
         """Keep the purchases of several examples, ``sizes`` cells of each. A refused call changes nothing."""
         sizes = np.asarray(sizes, np.int64)
         attributes = np.asarray(attributes, np.int64)
@@ -116,21 +129,26 @@ class Cells:
             raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
         if np.isinf(values).any():
             raise ValueError("values hold infinity; pass NaN for an unavailable value.")
+        if weights is not None and checks.non_negative("weights", weights).size != sizes.size:
+            raise ValueError(f"there are {len(weights)} weights for {sizes.size} examples; pass one per example.")
         chances = np.full(values.shape, np.nan, np.float32) if probabilities is None else probabilities
         chances = np.broadcast_to(np.asarray(chances, np.float32), values.shape)
         had = ~np.isnan(values)
         if not had.all():
             sizes = np.bincount(np.repeat(np.arange(sizes.size), sizes), weights=had, minlength=sizes.size)
             attributes, values, chances = attributes[had], values[had], chances[had]
-        self._write(sizes.astype(np.int64), attributes, values, chances, targets)
+        self._write(sizes.astype(np.int64), attributes, values, chances, targets, weights)
 
     def _twice(self, sizes, attributes) -> bool:
         """Whether an example has an attribute twice."""
         marks = np.sort(np.repeat(np.arange(sizes.size), sizes) * self.n_attributes + attributes)
         return bool(np.any(marks[1:] == marks[:-1]))
 
-    def _write(self, sizes, attributes, values, chances, targets) -> None:
+    def _write(self, sizes, attributes, values, chances, targets, weights=None) -> None:
         cells, examples = self._n_cells + values.size, self._n_examples + sizes.size
+        if self.is_weighted or weights is not None:
+            self._weights = _room(self.weights, self._n_examples, examples)
+            self._weights[self._n_examples : examples] = 1.0 if weights is None else weights
         self._attributes = _room(self._attributes, self._n_cells, cells)
         self._values = _room(self._values, self._n_cells, cells)
         self._probabilities = _room(self._probabilities, self._n_cells, cells)
@@ -159,8 +177,8 @@ class Cells:
                     f"stores of {first.n_attributes} and {shard.n_attributes} attributes, {first.n_outputs} and "
                     f"{shard.n_outputs} outputs, cannot be merged."
                 )
-            sizes = np.diff(shard.starts)
-            merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets)
+            sizes, weights = np.diff(shard.starts), shard.weights if shard.is_weighted else None
+            merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets, weights)
         return merged
 
     def take(self, examples) -> "Cells":
@@ -171,7 +189,9 @@ class Cells:
         ends = np.cumsum(sizes)
         at = np.arange(sizes.sum()) + np.repeat(starts[:-1][examples] - ends + sizes, sizes)
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
-        part._write(sizes, self.attributes[at], self.values[at], self.probabilities[at], self.targets[examples])
+        weights = self.weights[examples] if self.is_weighted else None
+        chances, targets = self.probabilities[at], self.targets[examples]
+        part._write(sizes, self.attributes[at], self.values[at], chances, targets, weights)
         return part
 
     def only(self, wanted: np.ndarray) -> "Cells":
@@ -179,8 +199,24 @@ class Cells:
         kept = wanted[self.attributes]
         ends = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
-        part._write(np.diff(ends), self.attributes[kept], self.values[kept], self.probabilities[kept], self.targets)
+        weights = self.weights if self.is_weighted else None
+        chances = self.probabilities[kept]
+        part._write(np.diff(ends), self.attributes[kept], self.values[kept], chances, self.targets, weights)
         return part
+
+    def to_learn_from(self) -> "Cells":
+        """The same in :meth:`in_order`, without examples of weight zero, and weights divided by their mean.
+
+        So a weight of zero is that of an example that was never seen, and the unit of weights does not matter.
+        """
+        cells = self.in_order()
+        if not self.is_weighted:
+            return cells
+        if cells.weights.any():  # else nothing counts so far, and all is taken as it is
+            cells = cells.take(cells.weights > 0)
+        equal = cells.weights.min(initial=np.inf) == cells.weights.max(initial=0.0)
+        cells._weights = None if equal else cells.weights / cells.weights.mean()
+        return cells
 
     def in_order(self) -> "Cells":
         """The same purchases in an order that only their contents decide: where they came from leaves no trace.
@@ -202,7 +238,7 @@ class Cells:
         chances = self._sums(
             _scramble(self.probabilities.view(np.uint32).astype(np.uint64) ^ (places << np.uint64(32)))
         )
-        return self.take(np.lexsort((chances, ranks)))
+        return self.take(np.lexsort((self.weights, chances, ranks)))
 
     def _sums(self, words: np.ndarray) -> np.ndarray:
         """Sums over the cells of each example, which wrap around."""
@@ -213,21 +249,23 @@ class Cells:
 
     def state(self) -> dict[str, np.ndarray]:
         """All of it as arrays."""
-        sizes = np.array([self.n_attributes, self.n_outputs, _FILE_FORMAT])
-        names = ("starts", "attributes", "values", "probabilities", "targets")
+        weighted = (_WEIGHTED_FORMAT, ("weights",)) if self.is_weighted else (_FILE_FORMAT, ())
+        sizes = np.array([self.n_attributes, self.n_outputs, weighted[0]])
+        names = ("starts", "attributes", "values", "probabilities", "targets", *weighted[1])
         return {"sizes": sizes} | {name: np.array(getattr(self, name)) for name in names}
 
     @classmethod
     def from_state(cls, state) -> Self:
         """The store that :meth:`state` described."""
-        if "sizes" not in state or int(state["sizes"][2]) != _FILE_FORMAT:
-            raise ValueError(f"this is not a store of cells of format {_FILE_FORMAT}; save it again with Cells.save.")
+        if "sizes" not in state or int(state["sizes"][2]) not in (_FILE_FORMAT, _WEIGHTED_FORMAT):
+            raise ValueError(
+                f"this is not a store of cells of format {_FILE_FORMAT} or {_WEIGHTED_FORMAT}; save it again with "
+                "Cells.save."
+            )
         n_attributes, n_outputs, _ = (int(size) for size in state["sizes"])
         cells = cls(n_attributes, n_outputs=n_outputs, dtype=state["values"].dtype)
-        chances = state["probabilities"]
-        cells.extend(
-            np.diff(state["starts"]), state["attributes"], state["values"], state["targets"], probabilities=chances
-        )
+        more = {"probabilities": state["probabilities"], "weights": state.get("weights")}
+        cells.extend(np.diff(state["starts"]), state["attributes"], state["values"], state["targets"], **more)
         return cells
 
     def save(self, path) -> Path:

@@ -198,6 +198,16 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
     return np.require(y.reshape(y.shape[0], -1), requirements=["C", "W"])
 
 
+def weights(values, n_examples: int | None = None) -> np.ndarray | None:
+    """One weight per example, finite and not negative; None where there are none."""
+    if values is None:
+        return None
+    found = non_negative("sample_weight", values)
+    if n_examples is not None and found.size != n_examples:
+        raise ValueError(f"sample_weight has {found.size} weights for {n_examples} examples; pass one per example.")
+    return found
+
+
 def start(values, shape: tuple[int, ...]) -> np.ndarray:
     """Finite coefficients of this shape to start from; zeros if there are none."""
     if values is None:

@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import IO, Any
 
 OWN = "sparing-"  # names that begin so are ours: what commands write unless told otherwise
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")  # of tables that can be read
 UNFINISHED = ".part"  # suffix of temporary files; a killed process may leave one behind
 
 
@@ -38,6 +39,25 @@ class InputError(ValueError):
         """The message with each argument as ``spell(name, value)`` writes it; a value of None is the bare name."""
         named = {name: spell(name, value) for name, value in self.arguments.items()}
         return f"{self.problem}; {self.advice.format(**named)}."
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+def refuse_missing_file(path) -> None:
+    """Raise unless there is such a file."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+
+
+def refuse_data_path(path) -> None:
+    """Raise unless this is a file of a kind that can be read as a table."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder", f"name a file in it that ends in one of {', '.join(SUFFIXES)}")
+    if not path.name.lower().endswith(SUFFIXES):
+        raise InputError(f"{path.name} is of an unknown kind", f"its name must end in one of {', '.join(SUFFIXES)}")
+    refuse_missing_file(path)
 
 
 # Replacing ----------------------------------------------------------------------------------------------------------

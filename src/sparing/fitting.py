@@ -3,17 +3,24 @@
 import json
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from sparing.estimators import BudgetLasso, BudgetRidge
+from sparing.estimators import BudgetLasso, BudgetRidge, save_model
 from sparing.files import write_csv, write_text
 from sparing.tables import PriceList, Table
 
 LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
-FILES = {"weights": "-weights.csv", "model": "-model.json", "cells": "-cells.npz"}  # ends of file names
+FILES = {  # ends of file names
+    "weights": "-weights.csv",
+    "description": "-model.json",
+    "model": "-model.sparing",
+    "cells": "-cells.npz",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,11 @@ class Report:
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:
         """Functions that write the weights, the model and, unless the learner is online, the cells bought."""
-        writers: dict[str, Callable[[Path], object]] = {"weights": self._write_weights, "model": self._write_model}
+        writers: dict[str, Callable[[Path], object]] = {
+            "weights": self._write_weights,
+            "description": self._write_description,
+            "model": partial(save_model, self.model),
+        }
         store = getattr(self.model.learner_, "bought", None)
         if store is not None:  # online learners keep nothing
             writers["cells"] = store.save
@@ -68,7 +79,7 @@ class Report:
     def _write_weights(self, path: Path) -> None:
         write_csv(path, [field.name for field in fields(Bought)], (astuple(bought) for bought in self.attributes))
 
-    def _write_model(self, path: Path) -> None:
+    def _write_description(self, path: Path) -> None:
         described = {
             "target": self.table.target,
             "classes": self.table.classes,
@@ -115,10 +126,20 @@ def fit_table(
     options |= {"random_state": random_state, "total_budget": total_budget}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
-    model = cls(budget=budget, **options).fit(table.X, table.y)
+    model = cls(budget=budget, **options).fit(_named(table), table.y)
+    model.target_name_ = table.target
     if not model.cells_:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices))
+
+
+def _named(table: Table):
+    """The attributes with their names, by which `predict` finds them again; columns of npz files have numbers only."""
+    if sparse.issparse(table.X) or table.names[0] == "x0":
+        return table.X
+    from pandas import DataFrame
+
+    return DataFrame(table.X, columns=table.names, copy=False)
 
 
 def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
@@ -127,7 +148,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     d, learner = len(table.names), model.learner_
     if hasattr(learner, "bought"):
         summary = summarize(learner.bought)
-        looks, spread = summary.counts, summary.spreads
+        looks, spread = np.bincount(learner.bought.attributes, minlength=d), summary.spreads
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.ones(d) if prices is None else prices.costs

@@ -33,7 +33,10 @@ class Learner(Protocol):
         ...
 
     def tell(self, query: Query, values, y) -> None:
-        """Learn from the values of ``query.attributes``, in that order; NaN for an unavailable value."""
+        """Learn from the values of ``query.attributes``, in that order; NaN for an unavailable value.
+
+        The learners here also take a ``weight``: how much the example counts.
+        """
         ...
 
     @property

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tempfile
 import zipfile
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from sparing.cells import Cells
+from sparing.estimators import BudgetRidge, save_model
 
 BITS = (
     *(
@@ -57,10 +59,19 @@ def corpus() -> dict[str, list[bytes]]:
             _npz(np.savez, X=X > 0, y=(y % 2).astype("M8[s]")),
             *(_npz(np.savez, **_parts(matrix), y=np.arange(float(matrix.shape[0]))) for matrix in matrices),
         ],
+        "model.npz": [_model(features="linear"), _model(features="additive"), _model(learner="online")],
         "cells.npz": [_npz(np.savez_compressed, **cells.state()), _npz(np.savez, **cells.state())],
         ".npy": [_npy(y), _npy(np.array(list("ababa")))],
         "prices.csv": [*prices, b"\xef\xbb\xbf" + prices[1]],
     }
+
+
+def _model(**options) -> bytes:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = BudgetRidge(budget=2, random_state=0, **options).fit(X, np.abs(X[:, 0]))
+    with tempfile.TemporaryDirectory() as folder:
+        return save_model(model, f"{folder}/model").read_bytes()
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:

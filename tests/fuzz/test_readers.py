@@ -15,6 +15,7 @@ from mutations import corpus, mutated
 from scipy import sparse
 
 from sparing.cells import Cells
+from sparing.estimators import load_model
 from sparing.planning import bought_pilot
 from sparing.tables import read_prices, read_table
 
@@ -57,14 +58,19 @@ def read_cells(path: Path, rng: np.random.Generator) -> None:
     assert np.isfinite(cells.values).all()
 
 
-READERS = {"cells.npz": read_cells, ".npy": read_target, "prices.csv": read_costs}
+def read_model(path: Path, rng: np.random.Generator) -> None:
+    model = load_model(path)
+    assert np.isfinite(model.predict(np.zeros((2, model.n_features_in_)))).all()
+
+
+READERS = {"cells.npz": read_cells, "model.npz": read_model, ".npy": read_target, "prices.csv": read_costs}
 
 
 def try_input(suffix: str, number: int, folder: Path) -> str:
     """Break a file and read it; say what came of it."""
     rng = np.random.default_rng((sorted(FILES).index(suffix), number))
     files = FILES[suffix]
-    path = folder / (suffix if suffix in ("cells.npz", "prices.csv") else f"data{suffix}")
+    path = folder / (suffix if suffix in ("cells.npz", "model.npz", "prices.csv") else f"data{suffix}")
     path.write_bytes(mutated(files[rng.integers(len(files))], files, suffix, rng))
     try:
         with warnings.catch_warnings():

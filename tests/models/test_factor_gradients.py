@@ -17,7 +17,7 @@ from sparing.models.summary import summarize
 
 
 def looks_of(cells):
-    return Looks(cells.starts, cells.attributes, cells.values, np.array(cells.targets))
+    return Looks(cells.starts, cells.attributes, cells.values, np.array(cells.targets), cells.weights)
 
 
 def textbook_gradients(covariance, cells):

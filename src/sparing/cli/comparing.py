@@ -20,6 +20,7 @@ from sparing.cli.app import (
     show,
     table_of,
 )
+from sparing.cli.reading import Data, Drop, DropMissing, Encode, Target, refuse_paths
 from sparing.cli.writing import Writer, ending
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
@@ -66,19 +67,17 @@ def demo(
 
 @app.command("compare")
 def compare_command(
-    data: Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")],
-    target: Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")] = None,
+    data: Data,
+    target: Target = None,
     budget: Annotated[int, typer.Option(help="Attributes to look at of each example, from 2 to all of them.")] = 5,
     penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
     algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
     seeds: Seeds = 10,
     test_fraction: Annotated[float, typer.Option(help="Fraction of the rows used for the test error.")] = 0.25,
     points: Points = 6,
-    drop: Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")] = "",
-    encode: Annotated[
-        bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")
-    ] = False,
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")] = False,
+    drop: Drop = "",
+    encode: Encode = False,
+    drop_missing: DropMissing = False,
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Take the numbers as they are.")] = False,
     output: Annotated[Path, typer.Option(help="Prefix of the names of the files written.")] = Path("sparing-compare"),
     jobs: Jobs = -1,
@@ -88,6 +87,8 @@ def compare_command(
 ) -> None:
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
+        refuse_paths(data, target)
+
         from sparing.compare import Row, compare
         from sparing.files import write_csv
         from sparing.plotting import plot_comparison

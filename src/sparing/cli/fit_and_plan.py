@@ -4,7 +4,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from sparing.cli.app import (
@@ -18,20 +17,15 @@ from sparing.cli.app import (
     show,
     table_of,
 )
+from sparing.cli.reading import Costs, Data, Drop, DropMissing, Encode, Target, refuse_paths
 from sparing.cli.writing import Writer, ending
 
-Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
-Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
 Budget = Annotated[
     float,
     typer.Option(
         min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
     ),
 ]
-Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
-Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
-Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 SHOWN = 12  # attributes in the table
 
 
@@ -55,6 +49,8 @@ def fit_command(
 ) -> None:
     """Learn a model of your own file, buying a few values of each row; says what it found and what it cost."""
     with one_line_errors():
+        refuse_paths(data, costs, target)
+
         from sparing import checks
         from sparing.fitting import FILES, fit_table
         from sparing.plotting import plot_curves, plot_report
@@ -118,6 +114,8 @@ def plan_command(
 ) -> None:
     """What error to expect for which spend, from a pilot, and whether fewer whole rows would be better."""
     with one_line_errors():
+        refuse_paths(data, costs, target)
+
         from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
         from sparing.plotting import picture_path, plot_plan
 
@@ -141,6 +139,8 @@ def plan_command(
 
 
 def _show_plan(cells, prospects, reading: str) -> None:
+    import numpy as np
+
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
     columns = "spend", "examples", "a few values of each", "whole rows", "error"
     table = table_of("Expected error over that of the mean predictor", columns, words=())

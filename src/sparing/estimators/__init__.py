@@ -4,6 +4,7 @@ from sparing.estimators.adagrad import OnlineRegressor
 from sparing.estimators.adagrad_classifier import OnlineClassifier
 from sparing.estimators.budget import BudgetLasso, BudgetRidge
 from sparing.estimators.classifier import BudgetClassifier
+from sparing.estimators.model_files import load_model, save_model
 from sparing.estimators.sketched_kernel import SketchedKernelRidge
 from sparing.estimators.sketched_logistic import SketchedLogistic
 from sparing.estimators.sketched_ridge import SketchedRidge
@@ -21,4 +22,6 @@ __all__ = [
     "SketchedLogistic",
     "SketchedRidge",
     "SketchedRidgeCV",
+    "load_model",
+    "save_model",
 ]

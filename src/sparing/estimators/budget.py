@@ -42,17 +42,20 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     True
     """
 
-    def fit(self, X, y):
-        """Learn from all rows of X, looking at ``budget`` attributes of each."""
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows of X, looking at ``budget`` attributes of each.
+
+        ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
+        """
         X, y = self._check_X_y(X, y, reset=True, multi_output=True, y_numeric=True)
-        self._learn(X, y, reset=True, n_examples=X.shape[0])
+        self._learn(X, y, sample_weight, reset=True, whole=True)
         return self
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X, y, sample_weight=None):
         """Learn from more rows. The result does not depend on how rows are cut into chunks."""
         reset = not hasattr(self, "_fit")
         X, y = self._check_X_y(X, y, reset=reset, multi_output=True, y_numeric=True)
-        self._learn(X, y, reset=reset)
+        self._learn(X, y, sample_weight, reset=reset)
         return self
 
     def _model_shape(self, of_outputs):

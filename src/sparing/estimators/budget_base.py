@@ -208,25 +208,33 @@ class BudgetEstimator(BaseEstimator):
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
         return checks.matrix(checked), y
 
-    def _learn(self, X, y, *, reset: bool, n_examples: int | None = None) -> None:
-        """Learn from these rows. ``n_examples`` says that they are all; the model is then solved for at once."""
+    def _learn(self, X, y, sample_weight=None, *, reset: bool, whole: bool = False) -> None:
+        """Learn from these rows. If they are the ``whole`` of all, the model is solved for at once."""
         several = np.ndim(y) == 2
-        y = checks.targets(y, X.shape[0])
+        y, weights = checks.targets(y, X.shape[0]), checks.weights(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():  # such rows are not there: nothing is bought of them
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            if not y.size and whole:
+                raise ValueError("sample_weight is zero everywhere: there is nothing to learn from.")
+        n_examples = X.shape[0] if whole else None
         fit = self._start(y.shape[1], n_examples) if reset else self._fit
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
-        fit.run_checked(X, y)
-        self._fit: OnlineFit | KeepingLearner = fit
+        fit.run_checked(X, y, weights)
         if reset:
             self._several = several
-        self.learner_ = self._fit.learner if isinstance(self._fit, OnlineFit) else self._fit
-        self.n_iter_, self.cells_, self.draws_ = self._fit.n_rounds, self._fit.cells, self._fit.draws
-        self.spent_ = float(self._fit.spent)
-        for name in ("radius", "scale", "second_moments"):
-            setattr(self, f"{name}_", getattr(self.learner_, name, None))
+        self._take_over(fit)
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
             _ = self.intercept_  # only partial_fit leaves this to its first use
+
+    def _take_over(self, fit: OnlineFit | KeepingLearner) -> None:
+        """Publish what was learnt: here, or as a model file has it."""
+        self._fit = fit
+        self.learner_ = fit.learner if isinstance(fit, OnlineFit) else fit
+        self.n_iter_, self.cells_, self.draws_, self.spent_ = fit.n_rounds, fit.cells, fit.draws, float(fit.spent)
+        for name in ("radius", "scale", "second_moments"):
+            setattr(self, f"{name}_", getattr(self.learner_, name, None))
 
     def _warn_of_few_looks(self, n_examples: int) -> None:
         """Warn of a fit that had too few looks to learn from."""

@@ -43,7 +43,7 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
         X, y = self._check_X_y(X, y, reset=True)
         check_classification_targets(y)
         classes = unique_labels(y)
-        self._learn(X, signs(y, classes), reset=True, n_examples=X.shape[0])
+        self._learn(X, signs(y, classes), reset=True, whole=True)
         self.classes_ = classes
         return self
 

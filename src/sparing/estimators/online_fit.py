@@ -1,13 +1,14 @@
 """From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from sparing import checks, designs
+from sparing import checks, designs, learners
 from sparing.buying.buyer import Buyer
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
@@ -37,7 +38,7 @@ def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
     return max(ceil(n_examples / 10), min(enough, n_examples // 4), 1)
 
 
-@dataclass
+@dataclass(eq=False)
 class OnlineFit:
     """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
 
@@ -129,29 +130,30 @@ class OnlineFit:
             return 0
         return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
-    def run_checked(self, X, y) -> None:
+    def run_checked(self, X, y, weights=None) -> None:
         """Learn from more rows, which have been checked; y has one column per output.
 
         An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
         """
         before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
         try:
-            self._learn_rows(X, y)
+            self._learn_rows(X, y, weights)
         except ValueError:
             vars(self).update(before)
             self.bought, self.buyer.ledger = self.bought.take(np.arange(pilot)), ledger
             raise
 
-    def _learn_rows(self, X, y) -> None:
+    def _learn_rows(self, X, y, weights) -> None:
         done = 0
         if self.learner is None:
             seen = self.buyer.ledger.examples
             done = min(X.shape[0], self.pilot_rows - seen)
-            self.buyer.buy(X, y, seen, 0, done, self.bought.extend)
+            keep = partial(self.bought.extend, weights=None if weights is None else weights[:done])
+            self.buyer.buy(X, y, seen, 0, done, keep)
             if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
         if self.learner is not None and done < X.shape[0]:
-            self.learner.run_checked(X, y, first=done)
+            self.learner.run_checked(X, y, weights, first=done)
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""
@@ -172,7 +174,8 @@ class OnlineFit:
         self.learner = self._make(radius, scale, moments)
         self.learner.begin()
         if summary is not None:
-            known = (summary.counts, summary.means, self._squares(summary.means), summary.target_means)
+            looks = np.bincount(self.bought.attributes, minlength=self.n_attributes)
+            known = (looks, summary.means, self._squares(summary.means), summary.target_means)
             self.learner.recall(*known, self.bought.n_examples)
         self.bought = Cells(self.n_attributes, n_outputs=self.n_outputs)
 
@@ -228,7 +231,9 @@ class OnlineFit:
         (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One for each output.
         """
         lasso, targets = self.penalty == "lasso", self.bought.targets
-        variances = np.mean((targets - self.center * targets.mean(axis=0)) ** 2, axis=0)
+        weights = self.bought.weights if self.bought.is_weighted else None
+        centers = self.center * np.average(targets, axis=0, weights=weights)
+        variances = np.average((targets - centers) ** 2, axis=0, weights=weights)
         if is_auto(self.alpha):
             radii = 3.0 * np.sqrt(variances / moments.sum() * (self.n_attributes if lasso else 1))
         else:
@@ -264,6 +269,36 @@ class OnlineFit:
         if self.tube is not None:
             return PlugInSVR(d, tube=self.tube, accuracy=self.accuracy, **options)
         return (DDAERR if ridge else DDAELR)(d, **options)
+
+    # In a file -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything: settings, the pilot's books and cells, and the learner's own state."""
+        ledger = self.buyer.ledger
+        return {
+            "settings": {setting.name: getattr(self, setting.name) for setting in fields(self)},
+            "looks": self.looks,
+            "books": [ledger.examples, ledger.cells, ledger.spent_units],
+            "pilot": self.bought.state(),
+            "learner": None if self.learner is None else self.learner.state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """The fit that was saved: it goes on as if it had never been interrupted."""
+        fit = cls(**state["settings"])
+        fit.looks = checks.attribute_budget(state["looks"], fit.n_attributes)
+        fit.bought = Cells.from_state(state["pilot"])
+        fit.buyer.ledger.record(*(checks.whole("books", entry, at_least=0) for entry in state["books"]))
+        fit.learner = None
+        if state["learner"] is not None:
+            fit.learner = getattr(learners, str(state["learner"]["algorithm"])).from_state(state["learner"])
+        held = fit.bought if fit.learner is None else fit.learner
+        if (held.n_attributes, held.n_outputs) != (fit.n_attributes, fit.n_outputs):
+            raise ValueError(f"the state is not one of {fit.n_attributes} attributes and {fit.n_outputs} outputs.")
+        return fit
+
+    # What it holds ---------------------------------------------------------------------------------------------------
 
     @property
     def n_rounds(self) -> int:

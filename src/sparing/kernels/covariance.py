@@ -6,7 +6,7 @@ from sparing.kernels.sweep import fill_from_table, load, to_gradients
 
 @entry(any_order=True)
 def add_covariance_gradients(covariance, looks, first, last, block, gradients, likelihood):
-    r"""Add :math:`a a^T - \Sigma_S^{-1}`, :math:`a = \Sigma_S^{-1} x_S`, of the examples from first to last.
+    r"""Add :math:`a a^T - \Sigma_S^{-1}`, :math:`a = \Sigma_S^{-1} x_S`, of the examples from first to last, weighted.
 
     Only lower halves are read and added to. Their log-likelihood is added to ``likelihood``.
     """
@@ -22,4 +22,4 @@ def add_covariance_gradients(covariance, looks, first, last, block, gradients, l
                 if own >= 0:
                     for b in range(a + 1):
                         other = index[b, lane]
-                        gradients[max(own, other), min(own, other)] += gram[a, b, lane]
+                        gradients[max(own, other), min(own, other)] += block.weights[lane] * gram[a, b, lane]

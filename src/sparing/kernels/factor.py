@@ -76,11 +76,11 @@ def add_gradients_of_few(covariance, looks, first, last, block, gradients, likel
             for a in range(n):
                 own = index[a, lane]
                 if own >= 0:
-                    gradients.variances[own] += gram[a, a, lane]
+                    gradients.variances[own] += block.weights[lane] * gram[a, a, lane]
                     for b in range(min(a, m)):
-                        gradients.with_targets[b, own] += gram[a, b, lane]
+                        gradients.with_targets[b, own] += block.weights[lane] * gram[a, b, lane]
                     for b in range(m, a):
-                        other, gradient = index[b, lane], gram[a, b, lane]
+                        other, gradient = index[b, lane], block.weights[lane] * gram[a, b, lane]
                         for k in range(loadings.shape[1]):
                             gradients.loadings[own, k] += gradient * loadings[other, k]
                             gradients.loadings[other, k] += gradient * loadings[own, k]
@@ -130,7 +130,8 @@ def add_gradients_of_many(factors, looks, first, last, room, gradients):
     r"""Add the gradients of long examples, by :math:`\Sigma_S^{-1} L_S = \Psi_S^{-1} L_S M^{-1}`."""
     loadings, m, r = factors.loadings, looks.targets.shape[1], factors.loadings.shape[1]
     for example in range(first, last):
-        gradients.likelihood[0] += posterior(factors, looks, example, 0, room)
+        weight = looks.weights[example]
+        gradients.likelihood[0] += weight * posterior(factors, looks, example, 0, room)
         for a in range(m + looks.starts[example + 1] - looks.starts[example]):
             own, left = _look(factors, looks, example, a)
             precision, known = 1.0 / factors.noise[own], 0.0
@@ -141,8 +142,8 @@ def add_gradients_of_many(factors, looks, first, last, room, gradients):
                 for j in range(r):
                     s += room.inverse[k, j] * loadings[own, j]
                 known += s * loadings[own, k]
-                gradients.loadings[own, k] += precision * (left * room.z[k] - s)
-            gradients.noise[own] += precision * (precision * (left * left + known) - 1.0)
+                gradients.loadings[own, k] += weight * (precision * (left * room.z[k] - s))
+            gradients.noise[own] += weight * (precision * (precision * (left * left + known) - 1.0))
 
 
 @part

@@ -17,9 +17,9 @@ def ask_once(model, table, options, draws):
 
 
 @entry
-def tell_once(model, seen, options, draws, values, y, point, phi):
+def tell_once(model, seen, options, draws, values, y, weight, point, phi):
     """One round after its values are known; ``point`` and ``phi`` are room for its estimates."""
-    tell(model, seen, options, draws, values, y, point, phi)
+    tell(model, seen, options, draws, values, y, weight, point, phi)
 
 
 @part
@@ -34,8 +34,8 @@ def _take_over(ahead, draws):
 
 
 @entry
-def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows, y, first, last):
-    """Rounds over rows first..last of a matrix.
+def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows, y, weights, first, last):
+    """Rounds over rows first..last of a matrix; without ``weights`` each counts one.
 
     While the cells of a round are on their way from memory, the point of the next round is drawn, and what that will
     need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table.
@@ -58,5 +58,5 @@ def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows
         infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
         if infinite >= 0:
             return row, infinite
-        tell(model, seen, options, draws, values, y[row], point, phi)
+        tell(model, seen, options, draws, values, y[row], weights[row] if weights.size else 1.0, point, phi)
     return last, -1

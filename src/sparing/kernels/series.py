@@ -149,24 +149,24 @@ def series_slope(draws, values, y, seen, options, series, terms, phi):
 
 
 @entry
-def tell_slope(model, seen, options, draws, values, y, point, phi):
+def tell_slope(model, seen, options, draws, values, y, weight, point, phi):
     """One round whose slope is known, as it is exactly for w = 0. Without a finite one there is no step."""
     estimate_point(draws, values, seen, options, point)
-    step(model, draws, options, point, phi)
+    step(model, draws, options, point, phi, weight)
     book(model, draws)
     if options.track:
-        remember(seen, draws, values, y, model.counts[EXAMPLES])
+        remember(seen, draws, values, y, weight, model.counts[EXAMPLES])
 
 
 @entry
-def tell_series(model, seen, options, series, draws, terms, values, y, point, phi):
+def tell_series(model, seen, options, series, draws, terms, values, y, weight, point, phi):
     """One round after its values are known."""
     series_slope(draws, values, y, seen, options, series, terms, phi)
-    tell_slope(model, seen, options, draws, values, y, point, phi)
+    tell_slope(model, seen, options, draws, values, y, weight, point, phi)
 
 
 @entry
-def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, first, last):
+def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, weights, first, last):
     """Rounds over rows first..last of a matrix; returns the row before which it stopped.
 
     That is because w = 0, or because the value of an attribute, which is returned too, is infinite; otherwise it is -1.
@@ -177,5 +177,6 @@ def run_series(model, table, seen, options, series, draws, terms, values, point,
         infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
         if infinite >= 0:
             return row, infinite
-        tell_series(model, seen, options, series, draws, terms, values, y[row], point, phi)
+        weight = weights[row] if weights.size else 1.0
+        tell_series(model, seen, options, series, draws, terms, values, y[row], weight, point, phi)
     return last, -1

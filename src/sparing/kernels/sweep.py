@@ -24,6 +24,7 @@ class Looks(NamedTuple):
     attributes: np.ndarray  # (cells,)
     values: np.ndarray  # (cells,)
     targets: np.ndarray  # (n, m)
+    weights: np.ndarray  # (n,)
 
 
 class Block(NamedTuple):
@@ -34,6 +35,7 @@ class Block(NamedTuple):
     column: np.ndarray  # (most + 1, lanes): of the pivot
     scaled: np.ndarray  # (lanes,)
     variances: np.ndarray  # (lanes,): product of the pivots
+    weights: np.ndarray  # (lanes,): of the examples
 
 
 def own_lines(shape: tuple[int, ...]) -> np.ndarray:
@@ -48,7 +50,7 @@ def new_block(most: int) -> Block:
     """Scratch space for examples of up to ``most`` targets and cells."""
     lanes = max(1, min(LANES, ROOM // (most * (most + 1))))
     lanes = lanes // LINE * LINE or lanes
-    shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,)
+    shapes = (most + 1, most, lanes), (most + 1, lanes), (lanes,), (lanes,), (lanes,)
     return Block(np.empty((most, lanes), np.int64), *map(own_lines, shapes))
 
 
@@ -64,7 +66,9 @@ def load(block, looks, d, first, last):
     n = m + longest
     for lane in range(lanes):
         example, rows = first + lane, 0
+        block.weights[lane] = 0.0
         if example < last:
+            block.weights[lane] = looks.weights[example]
             begin = looks.starts[example]
             rows = m + looks.starts[example + 1] - begin
             for output in range(m):
@@ -128,18 +132,19 @@ def sweep(block, n, pivot):
 def to_gradients(block, n):
     r"""From covariances :math:`\Sigma` to :math:`a a^T - \Sigma^{-1}`, where :math:`a = \Sigma^{-1} x`.
 
-    Half of that is the gradient of the log-likelihood in the covariance. Returns that log-likelihood, up to a constant.
+    Half of that is the gradient of the log-likelihood in the covariance. Returns that log-likelihood, up to a constant,
+    summed by the weights of the examples.
     """
-    gram, variances, likelihood = block.gram, block.variances, 0.0
+    gram, variances, weights, likelihood = block.gram, block.variances, block.weights, 0.0
     variances[:] = 1.0
     for pivot in range(n):
         for lane in range(variances.size):
             variance, off = gram[pivot, pivot, lane], gram[n, pivot, lane]
-            likelihood -= 0.5 * off * off / variance
+            likelihood -= weights[lane] * (0.5 * off * off / variance)
             variances[lane] *= variance
         if pivot % AT_ONCE == AT_ONCE - 1 or pivot == n - 1:  # few logarithms, and no underflow
             for lane in range(variances.size):
-                likelihood -= 0.5 * log(variances[lane])
+                likelihood -= weights[lane] * (0.5 * log(variances[lane]))
                 variances[lane] = 1.0
         sweep(block, n, pivot)
     for a in range(n):

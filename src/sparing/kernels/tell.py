@@ -97,18 +97,28 @@ def estimate(draws, values, y, seen, options, point, phi):
 
 
 @part
-def remember(seen, draws, values, y, examples):
-    """Add the cells just bought to the running moments. Each is a fair sample: its choice did not depend on it."""
+def pace(weight, seen):
+    """By how much of what it says an example moves a mean, times the number ``seen``; the first one sets it."""
+    return min(weight, seen) if seen > 1.0 else 1.0
+
+
+@part
+def remember(seen, draws, values, y, weight, examples):
+    """Add the cells just bought to the running moments. Each is a fair sample: its choice did not depend on it.
+
+    Weights move means faster or slower; where they average one, means approach the weighted ones.
+    """
     for a in range(draws.sizes[0]):
         x = values[a]
         if np.isfinite(x):
             row = seen.attributes[draws.attributes[a]]
             row[LOOKS] += 1.0
             distance = x - row[MEAN]
-            row[MEAN] += distance / row[LOOKS]
-            row[VARIANCE] += (distance * (x - row[MEAN]) - row[VARIANCE]) / row[LOOKS]
+            own = pace(weight, row[LOOKS])
+            row[MEAN] += own * distance / row[LOOKS]
+            row[VARIANCE] += own * (distance * (x - row[MEAN]) - row[VARIANCE]) / row[LOOKS]
     for c in range(y.size):
-        seen.targets[c] += (y[c] - seen.targets[c]) / examples
+        seen.targets[c] += pace(weight, float(examples)) * (y[c] - seen.targets[c]) / examples
 
 
 @part
@@ -228,8 +238,8 @@ def redraw(model, draws, options):
 
 
 @part
-def step(model, draws, options, point, phi):
-    """Count this round's weights into the average, then move them, output by output.
+def step(model, draws, options, point, phi, weight):
+    """Count this round's weights into the average, then move them, output by output: by ``weight`` times the gradient.
 
     Not if its slope is not known, nor by a gradient so large that its square would overflow: that is no value to trust.
     """
@@ -238,6 +248,7 @@ def step(model, draws, options, point, phi):
         largest = largest_entry(draws, point)
         for c in range(phi.size):
             model.numbers[SCALE_SUM, c] += model.numbers[SCALE, c]
+            phi[c] *= weight
             longest = abs(phi[c]) * largest
             if longest >= LARGEST:
                 model.counts[SKIPPED] += 1
@@ -261,10 +272,10 @@ def book(model, draws):
 
 
 @part
-def tell(model, seen, options, draws, values, y, point, phi):
+def tell(model, seen, options, draws, values, y, weight, point, phi):
     """One round after its values are known: O(b log d)."""
     estimate(draws, values, y, seen, options, point, phi)
-    step(model, draws, options, point, phi)
+    step(model, draws, options, point, phi, weight)
     book(model, draws)
     if options.track:
-        remember(seen, draws, values, y, model.counts[EXAMPLES])
+        remember(seen, draws, values, y, weight, model.counts[EXAMPLES])

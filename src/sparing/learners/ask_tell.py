@@ -24,15 +24,18 @@ class Loop(ABC):
         """The attributes of this round's query, the same until it is told: a pure function of the state."""
 
     @abstractmethod
-    def tell(self, query: Query, values, y) -> None:
-        """Learn from the values of ``query.attributes``, in that order, and the example's target."""
+    def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
+        """Learn from the values of ``query.attributes``, in that order, and the example's target.
+
+        ``weight`` is how much the example counts: one, if it is left out.
+        """
 
     @abstractmethod
     def _chunk(self) -> int:
         """How many rows may be learned from before the looks change or progress is reported."""
 
     @abstractmethod
-    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+    def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
         """Rounds over rows first..last of a checked matrix, compiled: the same as asking and telling."""
 
     @abstractmethod
@@ -75,36 +78,53 @@ class Loop(ABC):
             raise ValueError(f"tell() needs {self.n_outputs} finite target(s) per example; got {y}.")
         return values, y
 
-    def run(self, X, y, *, ledger: Ledger | None = None, progress: Callable[[int], None] | None = None) -> Self:
+    def run(
+        self,
+        X,
+        y,
+        *,
+        sample_weight=None,
+        ledger: Ledger | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Self:
         """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
 
-        Arrays run compiled and a source step by step, with the same result bit for bit. ``progress`` is called with
-        the number of rows just done. With a ``ledger`` every purchase is booked before it is read.
+        Arrays run compiled and a source step by step, with the same result bit for bit. ``sample_weight`` says how much
+        each example counts, in place of one. ``progress`` is called with the number of rows just done. With a
+        ``ledger`` every purchase is booked before it is read.
 
         Only values that are bought are read. NaN is an unavailable value. An infinite one in an array refuses the
         whole run, which then changes nothing and is not charged.
         """
         if hasattr(X, "read"):
-            return self._run_source(X, y, ledger, progress)
+            return self._run_source(X, y, sample_weight, ledger, progress)
         X = checks.matrix(X, self.n_attributes)
-        y = self._targets(y, X.shape[0])
+        y, weights = self._targets(y, X.shape[0]), checks.weights(sample_weight, X.shape[0])
         if ledger is None:
-            return self.run_checked(X, y, progress=progress)
+            return self.run_checked(X, y, weights, progress=progress)
         books = ledger.examples, ledger.cells, ledger.spent_units
         try:
             with self._undone_by_infinity(X.shape[0]):
-                return self._run_source(ArraySource(X), y, ledger, progress)
+                return self._run_source(ArraySource(X), y, weights, ledger, progress)
         except checks.InfiniteValue:
             ledger.examples, ledger.cells, ledger.spent_units = books
             raise
 
-    def run_checked(self, X, y: np.ndarray, *, first: int = 0, progress: Callable[[int], None] | None = None) -> Self:
-        """As ``run``, from row ``first`` on, over a matrix and targets that ``sparing.checks`` has passed."""
+    def run_checked(
+        self,
+        X,
+        y: np.ndarray,
+        weights: np.ndarray | None = None,
+        *,
+        first: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> Self:
+        """As ``run``, from row ``first`` on, over a matrix, targets and weights that ``sparing.checks`` has passed."""
         with self._undone_by_infinity(X.shape[0] - first):
             self.begin(X.shape[0] - first)
             while first < X.shape[0]:
                 last = min(first + self._chunk(), X.shape[0])
-                self._learn_rows(X, y, first, last)
+                self._learn_rows(X, y, weights, first, last)
                 if progress is not None:
                     progress(last - first)
                 first = last
@@ -120,14 +140,14 @@ class Loop(ABC):
             self._return_to(before)
             raise
 
-    def _run_source(self, source: Source, y, ledger, progress) -> Self:
+    def _run_source(self, source: Source, y, sample_weight, ledger, progress) -> Self:
         if source.n_attributes != self.n_attributes:
             raise ValueError(
                 f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
             )
         if ledger is not None and ledger.costs is not None:
             checks.costs(ledger.costs, self.n_attributes, free=True)
-        y = self._targets(y, source.n_examples)
+        y, weights = self._targets(y, source.n_examples), checks.weights(sample_weight, source.n_examples)
         self.begin(source.n_examples)
         for example in range(source.n_examples):
             query = self.ask()
@@ -137,7 +157,7 @@ class Loop(ABC):
             values = np.empty(0) if empty else source.read(example, query.attributes)
             if ledger is not None:
                 ledger.give_back(query.attributes[np.isnan(values)])
-            self.tell(query, values, y[example])
+            self.tell(query, values, y[example], weight=None if weights is None else weights[example])
             if progress is not None:
                 progress(1)
         return self

@@ -114,7 +114,7 @@ class PairwiseMoments(KeepingLearner):
         """
         _ = self.coef  # or there are no weights to be in error
         ridge = None if isinstance(self.ridge, str) else self.ridge
-        errors = pairwise.standard_errors(self.bought.in_order(), self.fitted.weights, ridge)
+        errors = pairwise.standard_errors(self.bought.to_learn_from(), self.fitted.weights, ridge)
         return errors[:, 0] if self.n_outputs == 1 else errors.T
 
 

@@ -21,7 +21,7 @@ from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
 from sparing.models.selection import planning_weights
-from sparing.models.summary import Summary
+from sparing.models.summary import Summary, target_moments
 from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
@@ -117,14 +117,15 @@ class KeepingLearner(Saved, Loop):
     def _asked(self) -> np.ndarray:
         return self.buyer.query(self.n_rounds).attributes  # empty, once the total budget is spent
 
-    def tell(self, query: Query, values, y) -> None:
+    def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Keep the values of ``query.attributes``, in that order; NaN is an unavailable value.
 
-        A refused call changes nothing.
+        ``weight`` says how much the example counts, relative to others; one, if it is left out. A refused call changes
+        nothing.
         """
         values, y = self._checked(query, values, y)
         inclusion = self.buyer.plan.inclusion[query.attributes]
-        self.bought.append(query.attributes, values, y, probabilities=inclusion)
+        self.bought.append(query.attributes, values, y, probabilities=inclusion, weight=weight)
         self.buyer.ledger.book(query.attributes)
         self.buyer.ledger.give_back(query.attributes[np.isnan(values)])
         self._move_on()
@@ -132,8 +133,9 @@ class KeepingLearner(Saved, Loop):
     def _chunk(self) -> int:
         return min(max(1, CHUNK // self.buyer.shop.most), self._next_plan - self.n_rounds)
 
-    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
-        self.buyer.buy(X, y, self.n_rounds, first, last, self.bought.extend)
+    def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
+        keep = partial(self.bought.extend, weights=None if weights is None else weights[first:last])
+        self.buyer.buy(X, y, self.n_rounds, first, last, keep)
         self._move_on()
 
     def _mark(self, n_rows: int) -> tuple:
@@ -163,7 +165,7 @@ class KeepingLearner(Saved, Loop):
 
     def _replan(self) -> None:
         """Let the next looks follow what was seen."""
-        cells, shop = self.bought.in_order(), self.buyer.shop
+        cells, shop = self.bought.to_learn_from(), self.buyer.shop
         basis, cells, summary = transformed(None, self.levels, cells)
         weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
@@ -196,13 +198,17 @@ class KeepingLearner(Saved, Loop):
         """The model, fitted when it is first asked for after something was told."""
         if self._fitted is None:
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
-                self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else self._untold()
+                self._fitted = self._fit(self.bought.to_learn_from()) if len(self.bought) else self._untold()
         return self._fitted
+
+    def recall(self, fitted: FittedModel) -> None:
+        """Take over a model that was fitted to these very cells before, as a model file holds it."""
+        self._fitted = fitted
 
     def _untold(self) -> FittedModel:
         """The mean target, if any was told."""
         nothing, outputs = np.zeros(self.n_attributes), np.zeros(self.n_outputs)
-        means = self.bought.targets.mean(axis=0) if self.bought.n_examples else outputs
+        means = target_moments(self.bought)[0] if self.bought.n_examples else outputs
         summary = Summary(nothing, nothing, nothing, nothing + 1.0, nothing + 1.0, means, outputs)
         facts = {"setting": "the mean target", "families": [], "why": "no value was bought"}
         weights = np.zeros((self.n_attributes, self.n_outputs))

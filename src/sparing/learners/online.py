@@ -190,23 +190,32 @@ class OnlineLearner(Memory, Loop):
         """How the values of the next query will be used: which draws estimate what, and with which weights."""
         return self._drawn().view()
 
-    def tell(self, query: Query, values, y) -> None:
+    def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
 
-        NaN means that a value is unavailable: a point draw that needs it is left out, and without a value of the
+        ``weight`` multiplies the gradient; weights should average one. NaN means that a value is unavailable: a point draw that needs it is left out, and without a value of the
         inner product there is no step. A refused call changes nothing.
         """
         self.begin()
         values, y = self._checked(query, values, y)
-        self._slope.tell(self._state, self._drawn(), values, y)
+        weight = self._weight(weight)
+        self._slope.tell(self._state, self._drawn(), values, y, weight)
         self._turn()
 
     def _chunk(self) -> int:
         return int(min(CHUNK, self._design.until - self.n_rounds))
 
-    def _learn_rows(self, X, y: np.ndarray, first: int, last: int) -> None:
+    def _weight(self, weight: float | None) -> float:
+        if weight is None:
+            return 1.0
+        weight = checks.positive("weight", weight, zero=True)
+        self._weighted = True
+        return weight
+
+    def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
         before = self._count(kernel.SKIPPED)
-        self._slope.run(self._state, X, y, first, last)
+        self._weighted = self._weighted or weights is not None
+        self._slope.run(self._state, X, y, np.empty(0) if weights is None else weights, first, last)
         if skipped := self._count(kernel.SKIPPED) - before:
             message = (
                 f"{skipped} gradients in {last - first} examples were {LARGEST:g} or larger, and no step was taken"
@@ -273,9 +282,10 @@ class OnlineLearner(Memory, Loop):
     def bound(self) -> float | None:
         """The theorem's bound on the expected excess risk, for targets within norm_bound times radius.
 
-        None before all ``n_examples`` are told, and where anything but the theorem's own step size and draws is used.
+        None before all ``n_examples`` are told, where anything but the theorem's own step size and draws is used, and
+        where examples have weights: they make gradients larger than the theorem allows.
         """
-        plain = self.inner == "paper" and not self.center and self.n_outputs == 1
+        plain = self.inner == "paper" and not self.center and self.n_outputs == 1 and not self._weighted
         if not plain or self._steps() != ("theory", 1.0) or self._state is None or not self._design.exact:
             return None
         theorem = self._theorem(float(self.radius))

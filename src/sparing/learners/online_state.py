@@ -28,6 +28,7 @@ class Memory(Saved):
 
     _state: Any = None  # a State, once there is one
     _estimates: np.ndarray | None = None  # second moments that phase one of a two-phased learner hands on
+    _weighted: bool = False  # whether an example was told with a weight
 
     @property
     def coef(self) -> np.ndarray:
@@ -113,7 +114,8 @@ class Memory(Saved):
         if self._state is None:
             return {}
         groups: dict[str, Any] = {name: part._asdict() for name, part in self._state._asdict().items()}
-        return groups | {"kept": {} if self._estimates is None else {"second_moments": self._estimates}}
+        kept = {} if self._estimates is None else {"second_moments": self._estimates}
+        return groups | {"kept": kept | ({"weighted": True} if self._weighted else {})}
 
     def _restore(self, groups) -> None:
         if groups["model"]:
@@ -125,6 +127,7 @@ class Memory(Saved):
             _check_restored(parts["model"], parts["seen"], self.n_attributes, self.n_outputs)
             self._state = State(**parts)
             self._estimates = groups["kept"].get("second_moments")
+            self._weighted = "weighted" in groups["kept"]
 
 
 def _check_restored(model: kernel.Model, seen: kernel.Seen, n_attributes: int, n_outputs: int) -> None:

@@ -72,18 +72,19 @@ class PlugInSlope:
         ask_once(state.model, state.table, options, draws)
         return Pending(draws)
 
-    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray) -> None:
+    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray, weight: float) -> None:
         """Move the state by a round whose values and target were checked."""
         room = np.empty(values.size), np.empty(y.size)
-        tell_once(state.model, state.seen, state.options, pending.draws, values, y, *room)
+        tell_once(state.model, state.seen, state.options, pending.draws, values, y, weight, *room)
 
-    def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
+    def run(self, state: State, X, y: np.ndarray, weights: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled."""
         model, table, seen, options = state
         draws = new_draws(options.n_point, options.n_inner, y.shape[1])
         ahead = new_draws(options.n_point, 0, y.shape[1])._replace(lookup=draws.lookup)
         room = new_room(draws, y.shape[1])
-        row, infinite = run_rows(model, table, seen, options, draws, *room, ahead, matrix_view(X), y, first, last)
+        data = (matrix_view(X), y, weights, first, last)
+        row, infinite = run_rows(model, table, seen, options, draws, *room, ahead, *data)
         if infinite >= 0:
             raise checks.infinite(row, infinite)
 
@@ -114,27 +115,28 @@ class SeriesSlope:
         by_series = kernel.ask_series(state.model, state.table, state.options, self.series, *room)
         return room if by_series else Pending(room.draws)
 
-    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray) -> None:
+    def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray, weight: float) -> None:
         """Move the state by a round whose values and target were checked."""
         told: tuple[Any, ...] = (state.model, state.seen, state.options)
         point = np.empty(values.size)
         if pending.terms.orders.size:
-            kernel.tell_series(*told, self.series, *pending, values, y, point, np.empty(y.size))
+            kernel.tell_series(*told, self.series, *pending, values, y, weight, point, np.empty(y.size))
             return
         target = y - state.seen.targets if state.options.center else y
         phi = np.asarray(self.loss.slope(np.zeros(y.size), target))
-        kernel.tell_slope(*told, pending.draws, values, y, point, phi)
+        kernel.tell_slope(*told, pending.draws, values, y, weight, point, phi)
 
-    def run(self, state: State, X, y: np.ndarray, first: int, last: int) -> None:
+    def run(self, state: State, X, y: np.ndarray, weights: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled but for those at zero weights."""
         draws, terms = self._room(state)
         room = new_room(draws, y.shape[1])
         while first < last:
             told = (*state, self.series, draws, terms, *room)
-            first, infinite = kernel.run_series(*told, matrix_view(X), y, first, last)
+            first, infinite = kernel.run_series(*told, matrix_view(X), y, weights, first, last)
             if infinite >= 0:
                 raise checks.infinite(first, infinite)
             if first < last:
                 pending = self.ask(state)
-                self.tell(state, pending, ArraySource(X).read(first, pending.attributes), y[first])
+                weight = float(weights[first]) if weights.size else 1.0
+                self.tell(state, pending, ArraySource(X).read(first, pending.attributes), y[first], weight)
                 first += 1

@@ -107,12 +107,13 @@ class Basis:
         expanded = Cells(max(self.size, 1), n_outputs=cells.n_outputs)
         sizes = np.diff(ends[cells.starts])
         chances = np.repeat(cells.probabilities, repeats)
-        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances)
+        weights = cells.weights if cells.is_weighted else None
+        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances, weights=weights)
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """Of cells that the functions were learnt from: means 0 and variances 1, unless they are lines."""
-        if self.kind == LINES:
+        """Of cells that the functions were learnt from: means 0 and variances 1, unless lines or weights are among them."""
+        if self.kind == LINES or expanded.is_weighted:
             return summarize(expanded)
         ones = np.ones(expanded.n_attributes)
         counts = np.bincount(expanded.attributes, minlength=expanded.n_attributes)

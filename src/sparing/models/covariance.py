@@ -16,7 +16,7 @@ def covariance_gradients(
     r"""The gradient W of the log-likelihood in the covariance, and the log-likelihood.
 
     :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}` with :math:`a = \Sigma_S^{-1} x_S`, over all examples, or those before
-    ``last``.
+    ``last``, each times its weight.
     """
 
     def add(first, last):
@@ -37,7 +37,7 @@ def covariance_iterates(data: StandardizedCells, target: np.ndarray, prior: floa
     :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the middle padded with zeros: so examples
     only add up gradients.
     """
-    n, covariance = data.n_examples, target
+    n, covariance = data.total, target
     while True:
         moved = covariance @ covariance_gradients(data, covariance)[0] @ covariance
         covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)

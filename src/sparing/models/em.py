@@ -29,8 +29,10 @@ class StandardizedCells:
         self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
         values = (cells.values - summary.means[cells.attributes]) / self.spreads[cells.attributes]
         targets = (cells.targets - summary.target_means) / self.target_spreads
-        self.looks = Looks(cells.starts, cells.attributes, values, targets)
-        self.counts = np.concatenate([summary.counts, np.full(cells.n_outputs, cells.n_examples)])
+        weights = cells.weights
+        self.looks = Looks(cells.starts, cells.attributes, values, targets, weights)
+        self.total = float(weights.sum())  # the number of examples, where none has another weight than one
+        self.counts = np.concatenate([summary.counts, np.full(cells.n_outputs, self.total)])
         self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
         self.rows = np.diff(cells.starts) + cells.n_outputs  # cells and targets of each example
         self._blocks: dict[int, Block] = {}

@@ -32,7 +32,8 @@ def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.
     together[:d, :d] = moments.attributes / np.outer(data.spreads, data.spreads)
     together[:d, d:] = moments.targets / np.outer(data.spreads, data.target_spreads)
     together[d:, :d] = together[:d, d:].T
-    together[d:, d:] = data.looks.targets.T @ data.looks.targets / data.n_examples
+    targets = np.sqrt(data.looks.weights)[:, None] * data.looks.targets
+    together[d:, d:] = targets.T @ targets / data.total
     values, vectors, least = _ends_of_spectrum(together, rank)
     noise = max(-least, 0.0)
     loadings = vectors * np.sqrt(np.maximum(values - noise, 0.05 * noise + 1e-6))
@@ -67,10 +68,10 @@ def em_step(
     """
     loadings, noise = factors
     rank = loadings.shape[1]
-    sizes, axes = eigh(np.eye(rank) + loadings.T @ gradients.loadings / data.n_examples)
+    sizes, axes = eigh(np.eye(rank) + loadings.T @ gradients.loadings / data.total)
     along, uphill = loadings @ axes, noise[:, None] * (gradients.loadings @ axes)
     shared = np.sum(along**2, axis=1)
-    informed = min(rank, data.counts @ (shared / (shared + noise)) / data.n_examples)  # a cell informs of one at most
+    informed = min(rank, data.counts @ (shared / (shared + noise)) / data.total)  # a cell informs of one at most
     curvature = caution * (data.counts + informed * (data.counts > 0))[:, None] * sizes
     move = (uphill - PRIOR * along) / (curvature + PRIOR)
     squares = noise * (data.counts + noise * gradients.noise)  # expected squared noise, before the move
@@ -90,7 +91,7 @@ def em_iterates(data: StandardizedCells, factors: kernel.Factors) -> Iterator[ke
     while True:
         moved = em_step(data, factors, gradients, caution)
         there = factor_gradients(data, moved)
-        least = _objectives(factors, gradients) - DECREASE * data.n_examples
+        least = _objectives(factors, gradients) - DECREASE * data.total
         if not np.any(_objectives(moved, there) >= least) and caution < MOST_CAUTION:
             caution *= 4.0
             continue

@@ -55,4 +55,4 @@ def _imputed_error(cells: Cells, summary: Summary, weights: np.ndarray) -> float
     for output in range(cells.n_outputs):
         share = weights[cells.attributes, output] * distances
         error[:, output] -= np.bincount(cells.examples(), weights=share, minlength=cells.n_examples)
-    return float(np.sum((error / summary.target_spreads) ** 2))
+    return float(np.sum(cells.weights[:, None] * (error / summary.target_spreads) ** 2))

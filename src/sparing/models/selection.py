@@ -98,11 +98,15 @@ class CrossValidation:
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
     log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
     fitted: list[tuple[Basis | None, Summary, list[np.ndarray]]]  # of each split: with the weights of all candidates
+    examples: np.ndarray  # the weight of each example: (n_examples,)
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """Squared errors relative to the targets' variance, averaged over outputs: (n_candidates, n_examples)."""
-        return np.mean((self.targets - self.predictions) ** 2, axis=2)
+        """Squared errors relative to the targets' variance, averaged over outputs: (n_candidates, n_examples).
+
+        They are multiplied by the weights of the examples, so that means over examples are weighted means.
+        """
+        return self.examples * np.mean((self.targets - self.predictions) ** 2, axis=2)
 
     def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
         """The best of these candidates, and all that are within some standard errors of it by paired differences."""
@@ -131,7 +135,7 @@ def cross_validate(
         targets.append((judged.targets - summary.target_means) / summary.target_spreads)
         low, high = ((end(learnt.targets, axis=0) - summary.target_means) / summary.target_spreads for end in RANGE)
         predictions.append([np.clip(part.predictions, low, high) for part in seen])
-        likelihoods.append([part.log_likelihoods for part in seen])
+        likelihoods.append([judged.weights * part.log_likelihoods for part in seen])
         fitted.append((basis, summary, [c.weights for _, c in found]))
     return CrossValidation(
         names,
@@ -139,6 +143,7 @@ def cross_validate(
         np.concatenate(predictions, axis=1),
         np.concatenate(likelihoods, axis=1),
         fitted,
+        np.concatenate([judged.weights for _, judged in parts]),
     )
 
 
@@ -241,8 +246,10 @@ def with_trees(
     for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
         theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
         here = slice(done, done + held_out.n_examples)
-        move = (theirs - summary.target_means) / summary.target_spreads - ours[here]
-        residuals, moves = np.vstack([residuals, judged.targets[here] - ours[here]]), np.vstack([moves, move])
+        roots = np.sqrt(judged.examples[here, None])
+        move = roots * ((theirs - summary.target_means) / summary.target_spreads - ours[here])
+        residual = roots * (judged.targets[here] - ours[here])
+        residuals, moves = np.vstack([residuals, residual]), np.vstack([moves, move])
         share = float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
         if share < LEAST_SHARE:
             return model
@@ -262,7 +269,8 @@ def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequ
     for (_, held_out), (basis, summary, weights) in zip(parts, judged.fitted, strict=True):
         average = np.mean([weights[c] for c in chosen], axis=0)
         seen = held_out if basis is None else basis.expand(held_out)
-        losses.append(np.mean(unbiased_losses(seen, summary, average) / summary.target_spreads**2, axis=1))
+        whole = unbiased_losses(seen, summary, average) / summary.target_spreads**2
+        losses.append(held_out.weights * np.mean(whole, axis=1))
     whole = np.concatenate(losses)
     from_parts = float(judged.losses[chosen].mean())
     return float(np.clip(whole.mean(), 0.0, from_parts)), float(whole.std() / np.sqrt(whole.size))

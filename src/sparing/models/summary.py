@@ -14,7 +14,7 @@ LOOKS_FOR_A_MODE = 1000  # per attribute, among which its most common value is l
 class Summary(NamedTuple):
     """Counts, means and variances of attributes and targets."""
 
-    counts: np.ndarray  # looks at each attribute
+    counts: np.ndarray  # looks at each attribute, or the sum of their weights
     varied: np.ndarray  # looks that differed from the attribute's most common value
     means: np.ndarray
     ranges: np.ndarray  # about the largest distance from the mean: the scale of each attribute
@@ -47,25 +47,37 @@ class PairMoments(NamedTuple):
 
     attributes: np.ndarray  # (d, d): zero where a pair was never seen
     targets: np.ndarray  # (d, n_outputs)
-    counts: np.ndarray  # (d, d): examples in which both were seen
+    counts: np.ndarray  # (d, d): examples in which both were seen, or the sum of their weights
 
 
 def summarize(cells: Cells) -> Summary:
-    """Counts, means, ranges and variances; an attribute with few looks is taken for an ordinary one."""
+    """Counts, means, ranges and variances; an attribute with few looks is taken for an ordinary one.
+
+    An example of weight two counts as two of weight one.
+    """
     d, attributes = cells.n_attributes, cells.attributes
     values = cells.values.astype(np.float64, copy=False)
-    counts = np.bincount(attributes, minlength=d)
-    looks = np.maximum(counts, 1)
-    means = np.bincount(attributes, weights=values, minlength=d) / looks
-    means += np.bincount(attributes, weights=values - means[attributes], minlength=d) / looks  # what rounding left out
+    counts = looks = np.bincount(attributes, minlength=d)
+    weights = cells.weights[cells.examples()] if cells.is_weighted else 1.0
+    if cells.is_weighted:
+        counts = np.bincount(attributes, weights=weights, minlength=d)
+    divisors = np.where(looks > 0, counts, 1)
+    means = np.bincount(attributes, weights=weights * values, minlength=d) / divisors
+    left_out = weights * (values - means[attributes])  # by rounding
+    means += np.bincount(attributes, weights=left_out, minlength=d) / divisors
     distances = values - means[attributes]
-    ranges = _ranges(attributes, np.abs(distances), counts)
-    squares = np.bincount(attributes, weights=(distances / ranges[attributes]) ** 2, minlength=d)
-    typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0
+    ranges = _ranges(attributes, np.abs(distances), looks)
+    squares = np.bincount(attributes, weights=weights * (distances / ranges[attributes]) ** 2, minlength=d)
+    typical = float(squares.sum() / (counts.sum() or 1)) or 1.0
     variances = (squares + typical) / (counts + 1.0) * ranges**2
-    target_means = cells.targets.mean(axis=0)
-    target_variances = np.mean((cells.targets - target_means) ** 2, axis=0)
-    return Summary(counts, looks_that_vary(cells), means, ranges, variances, target_means, target_variances)
+    return Summary(counts, looks_that_vary(cells), means, ranges, variances, *target_moments(cells))
+
+
+def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Means and variances of the targets."""
+    weights = cells.weights if cells.is_weighted else None
+    means = np.average(cells.targets, axis=0, weights=weights)
+    return means, np.average((cells.targets - means) ** 2, axis=0, weights=weights)
 
 
 def looks_that_vary(cells: Cells) -> np.ndarray:
@@ -105,14 +117,21 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     d, attributes = cells.n_attributes, cells.attributes
     distances = cells.values - summary.means[attributes]
     sums, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
-    sum_pairs(cells.starts, attributes, distances, sums, counts)
+    if cells.is_weighted:
+        roots, seen = np.sqrt(cells.weights)[cells.examples()], counts
+        counts = np.zeros((d, d))
+        sum_pairs(cells.starts, attributes, roots, counts, seen)  # products of roots are weights
+        sum_pairs(cells.starts, attributes, roots * distances, sums, seen)
+        distances = roots**2 * distances
+    else:
+        sum_pairs(cells.starts, attributes, distances, sums, counts)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
     residuals = (cells.targets - summary.target_means)[cells.examples()]
     with_targets = [
         np.bincount(attributes, weights=distances * residuals[:, output], minlength=d)
         for output in range(cells.n_outputs)
     ]
-    looks = np.maximum(summary.counts, 1)[:, None]
+    looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
     return PairMoments(_symmetric(averages), np.column_stack(with_targets) / looks, _symmetric(counts))
 
 

@@ -1,5 +1,7 @@
 """Boosted trees on rows with holes: what columns do together, which a sum of curves cannot say."""
 
+from functools import cached_property
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -18,27 +20,38 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 class BoostedTrees:
     """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes.
 
-    Columns of up to 255 categories (``levels``) are split by category; codes of more are taken for numbers.
+    Columns of up to 255 categories (``levels``) are split by category; codes of more are taken for numbers. They are a
+    pure function of the cells. Those of a model that was read from a file are fitted when first needed.
     """
 
-    def __init__(self, cells: Cells, levels: np.ndarray | None = None):
+    def __init__(self, cells: Cells, levels: np.ndarray | None = None, *, at_once: bool = True):
+        self._cells, self.columns = cells, np.unique(cells.attributes)  # some versions refuse a column without a value
+        levels = np.zeros(cells.n_attributes, np.int64) if levels is None else levels
+        self._categorical = ((levels > 0) & (levels <= MOST_CATEGORIES))[self.columns]
+        if at_once:
+            _ = self.models
+
+    @cached_property
+    def models(self) -> list:
+        """One for each output."""
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        self.columns = np.unique(cells.attributes)  # a column without a value is refused by some versions
-        levels = np.zeros(cells.n_attributes, np.int64) if levels is None else levels
-        categories = (levels > 0) & (levels <= MOST_CATEGORIES)
-        options = {"categorical_features": categories[self.columns]} if categories[self.columns].any() else {}
-        rows = rows_with_holes(cells)[:, self.columns]
+        cells = self.__dict__.pop("_cells")  # no longer needed
+        rows, weights = rows_with_holes(cells)[:, self.columns], cells.weights if cells.is_weighted else None
+        options = {"categorical_features": self._categorical} if self._categorical.any() else {}
         with threadpool_limits(1, user_api="openmp"):  # with more, threads wait for each other on tables of this size
-            self.models = [
-                HistGradientBoostingRegressor(early_stopping=False, random_state=0, **options).fit(rows, target)
+            return [
+                HistGradientBoostingRegressor(early_stopping=False, random_state=0, **options).fit(
+                    rows, target, sample_weight=weights
+                )
                 for target in cells.targets.T
             ]
 
     def predict(self, X) -> np.ndarray:
         """Predictions for rows, with NaN or whole: (n, n_outputs)."""
+        models = self.models
         with threadpool_limits(1, user_api="openmp"):
-            return np.column_stack([model.predict(X[:, self.columns]) for model in self.models])
+            return np.column_stack([model.predict(X[:, self.columns]) for model in models])
 
 
 def boosting_seconds(cells: Cells) -> float:

@@ -54,6 +54,14 @@ def read_columns(path: Path, target: str | None, drop, encode: bool) -> tuple[np
     return np.concatenate(parts, axis=1) if other else numbers, values, used, target
 
 
+def read_frame(path: Path) -> Any:
+    """All columns of a file under their names, as pandas reads them."""
+    frame, names = _frame(path)
+    frame = frame.iloc[:, : len(names)]
+    frame.columns = names
+    return frame
+
+
 def _frame(path: Path) -> tuple[Any, list[str]]:
     """The file as a data frame, and the names of its columns."""
     try:

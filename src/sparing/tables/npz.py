@@ -25,6 +25,15 @@ def array_names(path: Path) -> set[str]:
 
 def read_arrays(path: Path, target: str | None):
     """The matrix, values of the target as they are in the file, names of the columns and of the target."""
+    X, arrays = read_matrix(path)
+    y, target = _target(path, arrays, target)
+    if y.shape != (X.shape[0],):
+        raise InputError(f"the target {target!r} has shape {y.shape} for {X.shape[0]} rows", "store one value per row")
+    return X, _values(y, target), [f"x{i}" for i in range(X.shape[1])], target
+
+
+def read_matrix(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
+    """The attributes, dense or CSR, and all arrays of the file."""
     try:
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
@@ -40,15 +49,11 @@ def read_arrays(path: Path, target: str | None):
         raise InputError(f"{path.name} has no array X or data ({some(arrays)})", "store the attributes as X")
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
         raise InputError(f"the attributes in {path.name} are {X.dtype} of shape {X.shape}", "store a matrix of numbers")
-    y, target = _target(path, arrays, target)
-    if y.shape != (X.shape[0],):
-        raise InputError(f"the target {target!r} has shape {y.shape} for {X.shape[0]} rows", "store one value per row")
     if X.shape[1] > MOST_COLUMNS:
         raise InputError(f"{path.name} has {X.shape[1]:,} columns, over {MOST_COLUMNS:,}", "store fewer columns")
     X = X.tocsr() if sparse.issparse(X) else X
     with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are refused with their columns
-        X = X.astype(np.float64)
-    return X, _values(y, target), [f"x{i}" for i in range(X.shape[1])], target
+        return X.astype(np.float64), arrays
 
 
 def _target(path: Path, arrays, target: str | None) -> tuple[np.ndarray, str]:

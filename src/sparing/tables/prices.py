@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparing.files import InputError
+from sparing.files import InputError, refuse_missing_file
 from sparing.tables.names import first_line, refuse_repeated
 from sparing.tables.text import opened, read_header
 
@@ -25,8 +25,7 @@ def read_prices(path, names: list[str]) -> PriceList:
     The separator may be a comma, a semicolon or a tab. Every name needs a price, and no attribute may have two.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+    refuse_missing_file(path)
     try:
         prices = _read(path)
     except InputError:

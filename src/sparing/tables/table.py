@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sparing.files import InputError
-from sparing.tables.frames import read_columns
+from sparing.files import InputError, refuse_data_path
+from sparing.tables.frames import read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
-from sparing.tables.npz import read_arrays
-
-SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")
+from sparing.tables.npz import read_arrays, read_matrix
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         If the file cannot be read, whatever is wrong with it.
     """
     path = Path(path)
-    _refuse_path(path)
+    refuse_data_path(path)
     if target in drop:
         raise InputError(
             f"{target!r} is both the target and a column to leave out", "take it from {drop}", {"drop": None}
@@ -66,13 +64,11 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
     return Table(X, y, names, target, classes, n_dropped)
 
 
-def _refuse_path(path: Path) -> None:
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder", f"name a file in it that ends in one of {', '.join(SUFFIXES)}")
-    if not path.name.lower().endswith(SUFFIXES):
-        raise InputError(f"{path.name} is of an unknown kind", f"its name must end in one of {', '.join(SUFFIXES)}")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+def read_rows(path) -> Any:
+    """The rows of a data file without a target, to predict: a data frame, or the matrix of an npz file."""
+    path = Path(path)
+    refuse_data_path(path)
+    return read_matrix(path)[0] if path.suffix.lower() == ".npz" else read_frame(path)
 
 
 def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool):

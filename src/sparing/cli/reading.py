@@ -1,0 +1,23 @@
+"""Files that commands read: their options, and a look at their paths before anything slow is imported."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparing.files import refuse_data_path, refuse_missing_file
+
+Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
+Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
+Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
+Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
+Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+
+
+def refuse_paths(data: Path, *others: object) -> None:
+    """Refuse a path that leads nowhere, at once: a mistyped name does not wait for imports."""
+    refuse_data_path(data)
+    for path in others:
+        if isinstance(path, Path) or str(path).endswith(".npy"):
+            refuse_missing_file(path)

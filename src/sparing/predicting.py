@@ -1,0 +1,119 @@
+"""Predictions for the rows of a file, by a model that was saved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sparing.files import InputError, write_csv
+from sparing.tables.names import refuse_unknown, these
+
+SHOWN = 5  # rows of predictions that are printed
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A table of predictions, one row per row of the file, and what there is to say about it."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    notes: list[str]
+
+    def write(self, path: Path) -> None:
+        """Write them as CSV; a row without a prediction has empty fields."""
+        write_csv(path, self.columns, self.rows)
+
+
+def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the data") -> Predictions:
+    """Predict every row of a data frame, whose columns are found by name, or of a matrix, by position.
+
+    Where the model can say so, a standard error (regression) or the probability of each class stands beside the
+    prediction. Values that are unknown are taken as such by a model that can predict without them; otherwise a missing
+    column is refused, and a row with a missing value gets no prediction.
+
+    Parameters
+    ----------
+    model : fitted budget estimator
+    rows : DataFrame or matrix
+    keep : names of columns to repeat beside the predictions
+    source : str
+        What the rows are called in messages.
+    """
+    partly = "return_std" in signature(model.predict).parameters  # rows known in part are predicted, too
+    named = hasattr(rows, "columns")
+    if keep and not named:
+        raise InputError(f"{source} has no named columns", "leave out {keep}", {"keep": None})
+    if named:
+        refuse_unknown(keep, list(rows.columns), "column", source)
+    X, notes = _attributes(model, rows, keep, partly, source) if named else (_matrix(model, rows, source), [])
+    whole = _whole_rows(X) if not partly else np.ones(X.shape[0], bool)
+    if not whole.all():
+        notes.append(f"{np.sum(~whole):,} of {whole.size:,} rows miss a value; they get no prediction.")
+    made = _columns(model, X[whole] if not whole.all() else X, partly)
+    columns, values = [*keep, *made], np.full((len(made), whole.size), "", dtype=object)
+    values[:, whole] = list(made.values())
+    kept = [rows[name].tolist() for name in keep]
+    return Predictions(columns, [list(row) for row in zip(*kept, *values.tolist(), strict=True)], notes)
+
+
+def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, list[str]]:
+    """The model's columns of a frame, in the model's order, and what is said about the others."""
+    wanted, notes = model._names(), []
+    if not wanted:
+        raise InputError("the model was fitted without names of columns", f"pass a matrix in place of {source}")
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing and not partly:
+        refuse_unknown(missing, list(frame.columns), "column", source)
+    if missing:
+        notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.")
+    target = getattr(model, "target_name_", None)
+    others = [str(name) for name in frame.columns if name not in wanted and name not in keep]
+    left_out = [name for name in others if name != target]
+    if left_out:
+        notes.append(f"{these(left_out, 'column')} not used: the model was not fitted with them.")
+    if target in others:
+        notes.append(f"column {target!r} is what is predicted; its values were not used.")
+    return frame.reindex(columns=wanted), notes
+
+
+def _matrix(model, X, source: str):
+    if X.shape[1] != model.n_features_in_:
+        raise InputError(
+            f"{source} has {X.shape[1]} columns, and the model was fitted to {model.n_features_in_}",
+            "pass as many, in the same order",
+        )
+    names = model._names()
+    if names and not sparse.issparse(X):  # or scikit-learn warns of names that are missing
+        from pandas import DataFrame
+
+        return DataFrame(X, columns=names)
+    return X
+
+
+def _whole_rows(X) -> np.ndarray:
+    """Which rows have no missing value."""
+    if hasattr(X, "isna"):
+        return ~X.isna().to_numpy().any(axis=1)
+    if sparse.issparse(X):
+        return np.isfinite(np.asarray(abs(X).sum(axis=1)).ravel())
+    return ~np.isnan(X).any(axis=1)
+
+
+def _columns(model, X, partly: bool) -> dict[str, list]:
+    """Columns of predictions by their names."""
+    if X.shape[0] == 0:
+        return {"prediction": []}
+    if hasattr(model, "classes_"):
+        made = {"prediction": model.predict(X).tolist()}
+        if hasattr(model, "predict_proba"):
+            chances = model.predict_proba(X)
+            made |= {f"probability of {label}": chances[:, at].tolist() for at, label in enumerate(model.classes_)}
+        return made
+    if not partly:
+        return {"prediction": model.predict(X).tolist()}
+    predictions, errors = model.predict(X, return_std=True)
+    return {"prediction": predictions.tolist(), "standard error": errors.tolist()}

@@ -1,0 +1,134 @@
+"""`sparing predict`: a saved model on the rows of another file, whose columns are found by name."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sparing import BudgetClassifier, BudgetRidge, load_model, save_model
+from sparing.cli import app
+from sparing.predicting import predict_rows
+
+RNG = np.random.default_rng(3)
+NAMES = ["age", "dose", "weight"]
+FRAME = pd.DataFrame(RNG.normal(size=(200, 3)), columns=NAMES)
+Y = FRAME["age"] - FRAME["dose"] + 0.1 * RNG.normal(size=200)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data file and a model that `sparing fit` made of it."""
+    monkeypatch.chdir(tmp_path)
+    FRAME.assign(outcome=Y).to_csv("data.csv", index=False)
+    result = run("fit", "data.csv", "--target", "outcome", "--budget", 2, "--features", "linear", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "model: sparing-fit-model.sparing" in result.output
+    return tmp_path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+def test_predictions_are_those_of_the_model_whatever_the_file(folder, suffix):
+    new = FRAME.iloc[:20].assign(patient=[f"p{i}" for i in range(20)])[["weight", "patient", "dose", "age"]]
+    if suffix == "npz":
+        np.savez("new.npz", X=FRAME.iloc[:20].to_numpy())
+    else:
+        getattr(new, f"to_{suffix}")(f"new.{suffix}", index=False)
+    keep = [] if suffix == "npz" else ["--keep", "patient"]
+    result = run("predict", "sparing-fit-model.sparing", f"new.{suffix}", *keep, "--output", "out.csv")
+    assert result.exit_code == 0, result.output
+    written = pd.read_csv("out.csv")
+    expected = load_model("sparing-fit-model.sparing").predict(FRAME.iloc[:20])
+    np.testing.assert_allclose(written["prediction"], expected, rtol=1e-12)  # sums go by the layout in memory
+    assert "20 rows; a model of 'outcome' that was fitted to 200 examples" in result.output
+    if keep:
+        assert written["patient"].tolist() == new["patient"].tolist()
+
+
+def test_what_is_left_out_is_said(folder):
+    new = FRAME.iloc[:5].assign(outcome=1.0, id=range(5), room="b")
+    new.loc[2, "dose"] = np.nan
+    new.to_csv("new.csv")
+    result = run("predict", "sparing-fit-model.sparing", "new.csv", "--keep", "id")
+    assert result.exit_code == 0, result.output
+    assert "columns '', 'room' are not used: the model was not fitted with them." in result.output
+    assert "column 'outcome' is what is predicted; its values were not used." in result.output
+    assert "1 of 5 rows miss a value; they get no prediction." in result.output
+    assert pd.read_csv("sparing-predictions.csv")["prediction"].isna().tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sparing-fit-model.sparing", "short.csv"], "short.csv has no column 'weight'; did you mean 'weigth'?"),
+        (["sparing-fit-model.sparing", "narrow.npz"], "has 2 columns, and the model was fitted to 3"),
+        (["data.csv", "data.csv"], "data.csv is not a readable model file"),
+        (["absent.sparing", "data.csv"], "there is no file 'absent.sparing'; check the path."),
+        (["sparing-fit-model.sparing", "absent.csv"], "there is no file 'absent.csv'; check the path."),
+        (["sparing-fit-model.sparing", "data.csv", "--keep", "agee"], "did you mean 'age'?"),
+        (["sparing-fit-model.sparing", "data.csv", "--output", "data.csv"], "'data.csv' is an input"),
+    ],
+)
+def test_wrong_input_is_one_line(folder, arguments, message):
+    FRAME.rename(columns={"weight": "weigth"}).to_csv("short.csv", index=False)
+    np.savez("narrow.npz", X=np.ones((3, 2)))
+    result = run("predict", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.output.splitlines()) == 1
+
+
+class Knowing(BudgetRidge):
+    """A model that predicts rows known in part, with standard errors."""
+
+    def predict(self, X, return_std=False):
+        means = np.nan_to_num(X.to_numpy()).sum(axis=1)
+        return (means, np.full(len(X), 0.5)) if return_std else means
+
+
+class Calibrated(BudgetClassifier):
+    """A model with probabilities."""
+
+    def predict_proba(self, X):
+        return np.tile([0.25, 0.75], (len(X), 1))
+
+
+def test_errors_probabilities_and_unknown_columns_where_the_model_has_them():
+    made = predict_rows(Knowing(budget=2).fit(FRAME, Y), FRAME[["age", "dose"]].head(3), source="new.csv")
+    assert made.columns == ["prediction", "standard error"]
+    assert made.notes == ["column 'weight' is not in new.csv: taken as unknown."]
+    np.testing.assert_allclose([row[0] for row in made.rows], FRAME[["age", "dose"]].head(3).sum(axis=1))
+    labels = np.where(Y > 0, "ill", "well")
+    made = predict_rows(Calibrated(budget=2, features="linear", random_state=0).fit(FRAME, labels), FRAME.head(3))
+    assert made.columns == ["prediction", "probability of ill", "probability of well"]
+    assert [row[2] for row in made.rows] == [0.75] * 3
+
+
+@pytest.mark.parametrize("command", ["fit", "plan", "compare", "predict"])
+def test_a_mistyped_path_is_reported_before_anything_slow_is_imported(command, tmp_path):
+    """What takes long is importing numpy, scipy and scikit-learn."""
+    code = (
+        "import sys\nfrom sparing.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "except SystemExit as stop: print(stop.code, sorted({'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)))"
+    )
+    files = ["model.sparing", "nofile.csv"] if command == "predict" else ["nofile.csv"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, *files], capture_output=True, text=True, cwd=tmp_path, env=os.environ
+    )
+    assert done.stdout == "2 []\n"
+    assert done.stderr == "sparing: there is no file 'nofile.csv'; check the path.\n"
+
+
+def test_a_model_without_names_refuses_a_frame(tmp_path):
+    model = BudgetRidge(budget=2, features="linear", random_state=0).fit(FRAME.to_numpy(), Y)
+    again = load_model(save_model(model, tmp_path / "model"))
+    with pytest.raises(ValueError, match="fitted without names"):
+        predict_rows(again, FRAME)
