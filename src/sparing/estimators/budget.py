@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from sparing.estimators.budget_base import BudgetEstimator
 from sparing.estimators.budget_options import documented
+from sparing.estimators.known_in_part import RegressorKnownInPart
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class BudgetRidge(RegressorMixin, BudgetEstimator):
+class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     r"""Ridge regression from ``budget`` attributes of each example, or from what a sum of money buys of it.
 
     Parameters
@@ -27,8 +27,8 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
     never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value is read that is not
-    bought. NaN is an unavailable value, which is paid for; ``predict`` refuses it. Rows of which an infinite value is
-    bought are refused, and change nothing.
+    bought. NaN is an unavailable value, which is paid for; in ``predict`` it is a missing one. Rows of which an infinite
+    value is bought are refused, and change nothing.
 
     Examples
     --------
@@ -62,13 +62,6 @@ class BudgetRidge(RegressorMixin, BudgetEstimator):
         if self._several:
             return of_outputs
         return of_outputs[0] if of_outputs.ndim > 1 else float(of_outputs[0])
-
-    def predict(self, X):
-        """Predictions for whole rows; unless ``features="linear"``, within the range of the targets seen."""
-        predictions = self._scores(X)
-        seen = getattr(getattr(self._fit, "fitted", None), "target_range", None)
-        predictions = predictions if seen is None else np.clip(predictions, *seen)
-        return predictions if self._several else predictions[:, 0]
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks, designs
 from sparing.estimators.columns import Columns, is_frame, learn_columns
+from sparing.estimators.known_in_part import KnownInPart
 from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
 from sparing.learners.keepers import WIDEST_LASSO
@@ -25,7 +26,7 @@ KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
 
 
 @dataclass(eq=False, repr=False)
-class BudgetEstimator(BaseEstimator):
+class BudgetEstimator(KnownInPart, BaseEstimator):
     """What regressors and the classifier share: options, the loop over chunks, and what a fit leaves behind."""
 
     budget: Any = "auto"
@@ -293,7 +294,7 @@ class BudgetEstimator(BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self, "_fit")
-        X = self._check_X(X, reset=False)
+        X = self._check_rows(X)
         if isinstance(self._fit, KeepingLearner):
             return self._fit.fitted.predict(X)
         return safe_sparse_dot(X, np.atleast_2d(self._fit.coef).T, dense_output=True) + self._fit.intercept
@@ -330,5 +331,5 @@ class BudgetEstimator(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True  # to learn from; predictions are for whole rows
+        tags.input_tags.allow_nan = True
         return tags

@@ -106,7 +106,7 @@ def posterior(factors, looks, example, skipped, room):
             room.sums[k] += c * x
             for j in range(r):
                 room.inverse[k, j] += c * factors.loadings[own, j]
-    likelihood -= 0.5 * _invert(room.inverse, room.z)
+    likelihood -= 0.5 * invert(room.inverse, room.z)
     for k in range(r):
         s = 0.0
         for j in range(r):
@@ -147,7 +147,7 @@ def add_gradients_of_many(factors, looks, first, last, room, gradients):
 
 
 @part
-def _invert(matrix, row):
+def invert(matrix, row):
     """Replace a positive definite matrix by its inverse (Gauss and Jordan); returns the log of its determinant."""
     r, size = row.size, 0.0
     for k in range(r):

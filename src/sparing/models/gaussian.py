@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from sparing.models.bases import Basis
+from sparing.models.calibration import Calibration
+from sparing.models.conditional import Conditional, FromKnown
 from sparing.models.summary import Summary
 from sparing.models.trees import BoostedTrees
 
@@ -108,6 +111,8 @@ class FittedModel:
         Their predictions, with the weight ``trees_share``, are averaged with the others.
     target_range : pair of arrays of shape (n_outputs,), optional
         The smallest and the largest target seen, where predictions of regressors are to stay within.
+    calibration : Calibration, optional
+        From the variance that the Gaussian leaves unexplained to the errors that held-out examples show.
     """
 
     weights: np.ndarray
@@ -119,6 +124,7 @@ class FittedModel:
     trees: BoostedTrees | None = None
     trees_share: float = 0.0
     target_range: tuple[np.ndarray, np.ndarray] | None = None
+    calibration: Calibration | None = None
 
     @property
     def is_linear(self) -> bool:
@@ -126,11 +132,56 @@ class FittedModel:
         return self.basis is None and self.trees is None
 
     def predict(self, X) -> np.ndarray:
-        """Predictions for whole rows, dense or sparse: (n, n_outputs)."""
+        """Predictions for rows, dense or sparse, whole or with NaN for what is missing: (n, n_outputs)."""
+        return self.from_known(X).means
+
+    def from_known(self, X) -> FromKnown:
+        """Predictions from what is known of rows, and the covariances of outputs that what is missing leaves."""
+        n, m = X.shape[0], self.intercept.size
+        holes = _rows_with_holes(X)
+        if not holes.any():
+            return FromKnown(self._from_whole(X), np.zeros((n, m, m)))
+        found = FromKnown(np.empty((n, m)), np.zeros((n, m, m)))
+        found.means[~holes] = self._from_whole(X[~holes])
+        for rows in np.array_split(np.flatnonzero(holes), -(-int(holes.sum()) // ROWS_AT_ONCE)):
+            found.means[rows], found.unexplained[rows] = self._from_parts(_dense(X[rows]))
+        return found
+
+    def _from_whole(self, X) -> np.ndarray:
         if self.is_linear:
             return np.asarray(X @ self.weights) + self.intercept
-        done = [self._curves(X[at : at + ROWS_AT_ONCE]) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
+        done = [self._curves(_dense(X[at : at + ROWS_AT_ONCE])) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate([np.zeros((0, self.intercept.size)), *done])
+
+    def _curves(self, X: np.ndarray) -> np.ndarray:
+        functions = X if self.basis is None else self.basis.functions(X)
+        predictions = functions @ self.weights[: functions.shape[1]] + self.intercept  # there may be none
+        return self._with_trees(predictions, X)
+
+    def _from_parts(self, X: np.ndarray) -> FromKnown:
+        """A column's functions are known or missing together."""
+        rows = X
+        if self.basis is not None:
+            missing = np.repeat(np.isnan(X), np.diff(self.basis.starts), axis=1)
+            rows = np.where(missing, np.nan, self.basis.functions(X))
+        means, unexplained = self.conditional(np.ascontiguousarray(rows))
+        nothing = np.isnan(X).all(axis=1)[:, None]  # where trees have nothing to go by
+        return FromKnown(np.where(nothing, self.center, self._with_trees(means + self.center, X)), unexplained)
+
+    def _with_trees(self, predictions: np.ndarray, X: np.ndarray) -> np.ndarray:
+        if self.trees is None:
+            return predictions
+        return (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
+
+    @property
+    def center(self) -> np.ndarray:
+        """What is predicted where nothing is known, trees aside: the mean target."""
+        return self.intercept + self.attributes.means @ self.weights
+
+    @cached_property
+    def conditional(self) -> Conditional:
+        """What a part of a row says of the rest."""
+        return Conditional(self.attributes, self.weights)
 
     def effect(self, column: int) -> tuple[np.ndarray, np.ndarray]:
         """What a column adds to the prediction, trees aside: values of the column, and its part there.
@@ -159,13 +210,17 @@ class FittedModel:
         squares = np.concatenate([np.zeros((1, self.intercept.size)), np.cumsum(added, axis=0)])
         return np.sqrt(np.maximum(np.diff(squares[self.basis.starts], axis=0), 0.0))
 
-    def _curves(self, X) -> np.ndarray:
-        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-        functions = X if self.basis is None else self.basis.functions(X)
-        predictions = functions @ self.weights[: functions.shape[1]] + self.intercept  # there may be none
-        if self.trees is None:
-            return predictions
-        return (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
+
+def _dense(X) -> np.ndarray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def _rows_with_holes(X) -> np.ndarray:
+    """Which rows hold NaN."""
+    if hasattr(X, "toarray"):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        return np.bincount(rows[np.isnan(X.data)], minlength=X.shape[0]) > 0
+    return np.isnan(X).any(axis=1)
 
 
 class Candidate(NamedTuple):
@@ -187,4 +242,6 @@ def fitted_model(
     attributes = source.attributes()
     explained = np.sum(weights * attributes.times(2.0 * source.weights - weights), axis=0)
     residual = np.maximum(summary.target_variances - explained, 0.0)
-    return FittedModel(weights, summary.target_means - summary.means @ weights, residual, attributes, facts, basis)
+    intercept = summary.target_means - summary.means @ weights
+    usual = Calibration(summary.target_variances, 1.0, residual)
+    return FittedModel(weights, intercept, residual, attributes, facts, basis, calibration=usual)

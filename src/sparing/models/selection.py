@@ -10,6 +10,7 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.models import families
 from sparing.models.bases import LINES, Basis, Kind, transformed
+from sparing.models.calibration import HeldOut
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
@@ -31,6 +32,7 @@ QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind
 TREES_JUDGED = 2  # splits by which the share of boosted trees is found
 LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
+CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which variances are calibrated
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 RANGE = (np.min, np.max)
@@ -201,8 +203,10 @@ def select(
     named = {(at, c.setting): c for at, group in found.items() for c in group}
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
+    held_out = judged.predictions[chosen].mean(axis=0)
     if features == "auto":
-        model = with_trees(model, cells, parts, judged, chosen, levels)
+        model, held_out = with_trees(model, cells, parts, judged, held_out, levels)
+    model = calibrated(model, summary, parts, judged.targets, held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
@@ -232,16 +236,16 @@ def with_trees(
     cells: Cells,
     parts: Sequence[Split],
     judged: CrossValidation,
-    chosen: Sequence[int],
+    ours: np.ndarray,
     levels: np.ndarray | None = None,
-) -> FittedModel:
+) -> tuple[FittedModel, np.ndarray]:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
-    Trees see what columns do together. Where they add nothing, a first split says so.
+    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known. Trees see what columns do together. Where they add nothing, a first split says so.
     """
     if boosting_seconds(cells) > AFFORDABLE or not all(len(learnt) for learnt, _ in parts):
-        return model
-    ours, done = judged.predictions[chosen].mean(axis=0), 0
+        return model, ours
+    done = 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))
     for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
         theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
@@ -252,12 +256,33 @@ def with_trees(
         residuals, moves = np.vstack([residuals, residual]), np.vstack([moves, move])
         share = float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
         if share < LEAST_SHARE:
-            return model
+            return model, ours
         done = here.stop
     gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
     if not _worse(gains, 0.0 * gains, STANDARD_ERRORS):
-        return model
-    return replace(model, trees=BoostedTrees(cells, levels), trees_share=share)
+        return model, ours
+    moves /= np.sqrt(judged.examples[:done, None])
+    return replace(model, trees=BoostedTrees(cells, levels), trees_share=share), ours[:done] + share * moves
+
+
+def calibrated(
+    model: FittedModel, summary: Summary, parts: Sequence[Split], targets: np.ndarray, predictions: np.ndarray
+) -> FittedModel:
+    """The model with its variances made those of held-out errors: standardized targets less predictions.
+
+    What the pattern of an example leaves unexplained is taken from the model itself, not from those of the splits.
+    """
+    room = max(parts[0].judged.n_attributes, parts[0].judged.n_outputs ** 2)
+    some = np.arange(len(predictions))[:: -(-len(predictions) * room // CALIBRATED)]
+    rows = rows_with_holes(Cells.merge(held_out for _, held_out in parts).take(some))
+    means, spreads = summary.target_means, summary.target_spreads
+    held_out = HeldOut(
+        means + spreads * targets[some],
+        means + spreads * predictions[some],
+        replace(model, trees=None).from_known(rows).unexplained,
+    )
+    learnt = model.calibration.learnt(model.conditional.total, held_out)
+    return replace(model, calibration=learnt)
 
 
 def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]) -> tuple[float, float]:

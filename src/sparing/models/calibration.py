@@ -1,0 +1,77 @@
+"""From the variance that a Gaussian leaves unexplained to the errors that held-out examples show."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+FEWEST = 30  # held-out examples, from which quantiles of their errors replace normal ones
+LEAST_LEFT = 1e-3  # of a target's variance: no prediction is more certain than that
+
+
+class HeldOut(NamedTuple):
+    """Predictions for examples that the model was not fitted to, from what was seen of them."""
+
+    targets: np.ndarray  # (n, n_outputs)
+    predictions: np.ndarray  # (n, n_outputs)
+    unexplained: np.ndarray  # Cov(w'x | x_S): (n, n_outputs, n_outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    r"""How much of the variance that a model claims to explain it does explain, and how its errors are distributed.
+
+    From :math:`x_S` the Gaussian claims to explain :math:`G_S = \mathrm{Var}(E[w^T x | x_S])`. Parameters are estimated
+    and no data are Gaussian, so held-out examples confirm only a ``share`` of it:
+
+    .. math:: \mathrm{Var}(y | x_S) = \sigma_y^2 - \mathrm{share} \cdot G_S .
+
+    The quantiles of held-out errors, divided by these standard deviations, say how wide an interval must be (split
+    conformal prediction; Lei et al. 2018).
+
+    Parameters
+    ----------
+    total : array of shape (n_outputs,)
+        Variances of the targets.
+    share : float
+    least : array of shape (n_outputs,)
+        The variance that is left when everything is known, at least.
+    errors : array of shape (n, n_outputs)
+        Held-out errors over their standard deviations, in order; empty where nothing was held out.
+    held_out : HeldOut, optional
+        The examples that this was learnt from, for probabilities of classes.
+    """
+
+    total: np.ndarray
+    share: float
+    least: np.ndarray
+    errors: np.ndarray | None = None
+    held_out: HeldOut | None = None
+
+    def variances(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+        """Of targets, when so much of the ``claimed`` variance of predictions is left unexplained: (n, n_outputs)."""
+        left = np.diagonal(unexplained, axis1=-2, axis2=-1)
+        floor = np.maximum(self.least, LEAST_LEFT * self.total)
+        return np.maximum(self.total - self.share * (np.diagonal(claimed) - left), floor)
+
+    def quantile(self, probability: float) -> np.ndarray:
+        """Of the errors over their standard deviations; normal ones unless enough examples were held out."""
+        if self.errors is None or len(self.errors) < FEWEST:
+            return np.full(self.total.shape, ndtri(probability))
+        n = len(self.errors)
+        outward = np.ceil if probability > 0.5 else np.floor  # a new error is one more among those that were seen
+        place = np.clip(outward(probability * (n + 1)) - 1, 0, n - 1)
+        return self.errors[int(place)]
+
+    def learnt(self, claimed: np.ndarray, held_out: HeldOut) -> Self:
+        """The share that held-out examples confirm, and their errors."""
+        scales = np.where(self.total > 0, self.total, 1.0)
+        left = np.diagonal(held_out.unexplained, axis1=1, axis2=2)
+        said = np.mean((np.diagonal(claimed) - left) / scales)
+        errors = held_out.targets - held_out.predictions
+        found = np.mean((self.total - errors**2) / scales)
+        share = float(np.clip(found / said, 0.0, 1.0 / max(said, found, 1e-9))) if said > 0 else 1.0
+        known = replace(self, share=share, held_out=held_out)
+        errors = errors / np.sqrt(np.maximum(known.variances(claimed, held_out.unexplained), np.finfo(float).tiny))
+        return replace(known, errors=np.sort(errors, axis=0))
