@@ -12,8 +12,9 @@ from sparing.models import families
 from sparing.models.bases import Basis, Kind, learn_basis
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
+from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
-from sparing.models.risk import from_seen, unbiased_losses
+from sparing.models.risk import from_seen
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
 
@@ -34,6 +35,7 @@ JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further 
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 RANGE = (np.min, np.max)
+NO_GAINS = np.zeros(0)
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
 
@@ -196,11 +198,12 @@ def select(cells: Cells, competing: Sequence[Family], features: str = "linear") 
     named = {(at, c.setting): c for at, group in found.items() for c in group}
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
-    if features == "auto":
-        model = with_trees(model, cells, parts, judged, chosen)
+    model, gains = with_trees(model, cells, parts, judged, chosen) if features == "auto" else (model, NO_GAINS)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
-    return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
+    share = seen_share(_judgeable(thinned(expanded, SCOUTS)), summary, model)
+    risk = whole_row_risk(judged.targets, judged.predictions[chosen].mean(axis=0), gains, share)
+    return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
 
 
 def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
@@ -224,13 +227,14 @@ def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
 
 def with_trees(
     model: FittedModel, cells: Cells, parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]
-) -> FittedModel:
+) -> tuple[FittedModel, np.ndarray]:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
-    Trees see what columns do together. Where they add nothing, a first split says so.
+    Also what that saves of the losses of held-out examples. Trees see what columns do together. Where they add nothing,
+    a first split says so.
     """
     if boosting_seconds(cells) > AFFORDABLE or not all(len(learnt) for learnt, _ in parts):
-        return model
+        return model, NO_GAINS
     ours, done = judged.predictions[chosen].mean(axis=0), 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))
     for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
@@ -240,30 +244,15 @@ def with_trees(
         residuals, moves = np.vstack([residuals, judged.targets[here] - ours[here]]), np.vstack([moves, move])
         share = float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
         if share < LEAST_SHARE:
-            return model
+            return model, NO_GAINS
         done = here.stop
     gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
     if not _worse(gains, 0.0 * gains, STANDARD_ERRORS):
-        return model
-    return replace(model, trees=BoostedTrees(cells), trees_share=share)
+        return model, NO_GAINS
+    return replace(model, trees=BoostedTrees(cells), trees_share=share), gains
 
 
-def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]) -> tuple[float, float]:
-    """The squared error on whole rows over the targets' variance, and its standard error, by inclusion probabilities.
-
-    It is unbiased but varies a lot; so it is bounded by what is possible: zero, and the error from seen parts of rows.
-    """
-    losses = []
-    for (_, held_out), (basis, summary, weights) in zip(parts, judged.fitted, strict=True):
-        average = np.mean([weights[c] for c in chosen], axis=0)
-        seen = held_out if basis is None else basis.expand(held_out)
-        losses.append(np.mean(unbiased_losses(seen, summary, average) / summary.target_spreads**2, axis=1))
-    whole = np.concatenate(losses)
-    from_parts = float(judged.losses[chosen].mean())
-    return float(np.clip(whole.mean(), 0.0, from_parts)), float(whole.std() / np.sqrt(whole.size))
-
-
-def _explained(judged, competing, best: int, chosen: list[int], parts, model: FittedModel) -> dict[str, Any]:
+def _explained(judged, competing, best: int, chosen: list[int], model: FittedModel) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
@@ -275,7 +264,6 @@ def _explained(judged, competing, best: int, chosen: list[int], parts, model: Fi
         f"of {len(names)} candidates with {curves} {family} ({setting}) predicts held-out targets best from what was "
         f"seen of their examples; {others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)}){trees}"
     )
-    risk, error = estimated_risk(parts, judged, chosen)
     excess = judged.losses - judged.losses[best]
     candidates = [
         {
@@ -288,6 +276,6 @@ def _explained(judged, competing, best: int, chosen: list[int], parts, model: Fi
         }
         for c, (name, setting) in enumerate(names)
     ]
-    facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
+    facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
     features = {"features": curves, "trees_share": model.trees_share}
     return facts | features | {"candidates": candidates}
