@@ -181,16 +181,15 @@ def test_what_cannot_be_learnt_from_is_refused_and_little_is_warned_of(files):
 
 
 @pytest.mark.parametrize(
-    ("risk", "error", "words"),
+    ("r2", "interval", "words"),
     [
-        (0.4, 0.1, "Estimated R² on whole rows 0.60 ± 0.10, from bought values that were held out."),
-        (0.9, 0.1, "R² on whole rows 0.10 ± 0.10, from bought values that were held out: not clearly better than"),
-        (1.3, 0.1, "R² on whole rows -0.30 ± 0.10, from bought values that were held out: no better than predicting"),
-        (-0.2, 0.5, "1.20 ± 0.50, from bought values that were held out: too few to tell, since no R² is above 1"),
+        (0.6, (0.5, 0.7), "Estimated R² on whole rows 0.60 (90 % interval 0.50 to 0.70), from bought values that were"),
+        (0.1, (-0.1, 0.2), "0.10 (90 % interval -0.10 to 0.20), from bought values that were held out: not clearly"),
+        (-0.3, (-0.4, -0.2), "(90 % interval -0.40 to -0.20), from bought values that were held out: no better than"),
     ],
 )
-def test_an_estimate_is_put_into_words(risk, error, words):
-    facts = {"risk": risk, "risk_error": error}
+def test_an_estimate_is_put_into_words(r2, interval, words):
+    facts = {"r2": r2, "r2_interval": interval}
     model = SimpleNamespace(report_=facts, n_iter_=100, n_features_in_=8, cells_=400, spent_=400.0)
     assert words in " ".join(Report(model, None, []).lines())
 

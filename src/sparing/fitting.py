@@ -55,8 +55,8 @@ class Report:
             f"{model.cells_:,} of {values:,} values bought ({model.cells_ / max(values, 1):.1%}) for "
             f"{model.spent_:,.2f}, of {model.n_iter_:,} examples."
         ]
-        if "risk" in facts:
-            said.append(_quality(1.0 - facts["risk"], facts["risk_error"]))
+        if "r2" in facts:
+            said.append(_quality(facts["r2"], facts["r2_interval"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
             said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
@@ -95,14 +95,14 @@ class Report:
         write_text(path, json.dumps(described, indent=1) + "\n")
 
 
-def _quality(r2: float, error: float) -> str:
-    """The estimate in words. It is unbiased but not bounded: from few values it can exceed 1."""
-    said = f"Estimated R² on whole rows {r2:z.2f} ± {error:.2f}, from bought values that were held out"
-    if r2 > 1:
-        return f"{said}: too few to tell, since no R² is above 1 and no risk below 0."
-    if r2 < 2 * error:
-        return f"{said}: {'no' if r2 <= 0 else 'not clearly'} better than predicting the mean."
-    return f"{said}."
+def _quality(r2: float, interval: tuple[float, float]) -> str:
+    """The estimate in words."""
+    low, high = interval
+    said = f"Estimated R² on whole rows {r2:z.2f} (90 % interval {low:z.2f} to {high:z.2f})"
+    said = f"{said}, from bought values that were held out"
+    if low > 0:
+        return f"{said}."
+    return f"{said}: {'no' if r2 <= 0 else 'not clearly'} better than predicting the mean."
 
 
 def fit_table(

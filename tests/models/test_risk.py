@@ -1,113 +1,14 @@
-"""Models judged by partly seen rows: by enumeration, by explicit inverses, and against whole rows."""
-
-from itertools import combinations, product
+"""Models judged by partly seen rows: by explicit inverses, and against whole rows."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from planted_cells import OUTPUTS, D, random_cells
 from sparing.cells import Cells
-from sparing.learners import PairwiseMoments
-from sparing.models import risk
 from sparing.models.gaussian import Gaussian
-from sparing.models.risk import from_seen, unbiased_losses
+from sparing.models.risk import from_seen, seen_variances
 from sparing.models.summary import summarize
-
-few = settings(max_examples=25, deadline=None)
-
-
-def purchases(x, y, sets, chances=None):
-    """Cells of one row, bought once for each set of attributes."""
-    cells = Cells(x.size, n_outputs=y.size)
-    for attributes in sets:
-        told = None if chances is None else chances[list(attributes)]
-        cells.append(attributes, x[list(attributes)], y, probabilities=told)
-    return cells
-
-
-# Unbiased estimates -------------------------------------------------------------------------------------------------
-
-
-def row_and_weights(d, seed):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal(d), rng.standard_normal(2), rng.standard_normal((3, d, 2)), rng.standard_normal(d + 2)
-
-
-@few
-@given(st.integers(2, 5), st.data(), st.integers(0, 10**6))
-def test_if_every_look_was_made_as_often_the_mean_is_the_squared_error(d, data, seed):
-    looks = data.draw(st.integers(2, d))
-    x, y, W, means = row_and_weights(d, seed)
-    cells = purchases(x, y, combinations(range(d), looks))
-    summary = summarize(cells)._replace(means=means[:d], target_means=means[d:])
-    truth = ((x - summary.means) @ W - (y - summary.target_means)) ** 2
-    estimates = unbiased_losses(cells, summary, W)
-    np.testing.assert_allclose(estimates.mean(axis=1), truth, rtol=1e-12, atol=1e-12)
-    for weights, judged in zip(W, estimates, strict=True):
-        np.testing.assert_array_equal(unbiased_losses(cells, summary, weights), judged)
-    if looks == d:
-        np.testing.assert_allclose(estimates, np.repeat(truth[:, None], cells.n_examples, 1), rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize(("d", "looks", "examples"), [(3, 2, 1), (3, 2, 4), (4, 2, 3), (4, 3, 4), (5, 2, 3)])
-def test_over_all_sequences_of_looks_the_mean_is_the_squared_error(d, looks, examples):
-    """Known chances: exact for any number of examples, though a pair may be missing from all of them."""
-    x, y, W, means = row_and_weights(d, 7)
-    sequences = list(product(combinations(range(d), looks), repeat=examples))
-    total = np.zeros((3, 2))
-    for sets in sequences:
-        cells = purchases(x, y, sets, np.full(d, looks / d))
-        summary = summarize(cells)._replace(means=means[:d], target_means=means[d:])
-        total += unbiased_losses(cells, summary, W).mean(axis=1)
-    truth = ((x - means[:d]) @ W - (y - means[d:])) ** 2
-    np.testing.assert_allclose(total / len(sequences), truth, rtol=1e-5, atol=1e-5)  # single precision of chances
-
-
-def test_with_one_look_nothing_is_known_of_pairs():
-    x = np.array([1.0, 2.0])
-    cells = purchases(x, np.zeros(1), [(0,), (1,)])
-    losses = unbiased_losses(cells, summarize(cells)._replace(means=np.zeros(2)), np.ones((2, 1)))
-    assert np.mean(losses) == pytest.approx(np.sum(x**2))  # (1 + 2)^2 less the pairs
-
-
-JUDGED = {
-    "one price": {"budget": 4},
-    "several prices": {"budget": 4.0, "costs": np.linspace(0.5, 2.0, 10)},
-    "one costs nearly all": {"budget": 100.0, "costs": [97.0, *[1.0] * 9]},
-    "panels": {"budget": 5, "groups": [0, 0, 1, 1, 2, 2, 3, 3, None, None]},
-}
-
-
-def judge(options, n=4000):
-    """Truth, estimate and its standard error, for weights near the best ones, which oppose each other."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, 10)) + 0.7 * rng.standard_normal((n, 10))
-    weights = rng.standard_normal(10)[None, :, None] + 0.1 * rng.standard_normal((3, 10, 1))
-    y = X @ weights.mean(axis=0) + 0.5 * rng.standard_normal((n, 1))
-    cells = PairwiseMoments(10, design="uniform", ridge=1.0, **options).run(X, y).bought
-    summary = summarize(cells)._replace(means=X.mean(axis=0), target_means=y.mean(axis=0))
-    truths = np.mean(((X - summary.means) @ weights - y + summary.target_means) ** 2, axis=(1, 2))
-    losses = unbiased_losses(cells, summary, weights)[:, :, 0]
-    return truths, losses.mean(axis=1), losses.std(axis=1) / np.sqrt(n)
-
-
-@pytest.mark.parametrize("options", JUDGED.values(), ids=JUDGED)
-def test_bought_cells_judge_as_whole_rows_do(options):
-    """Within two standard errors; products of single chances are off by 3 to 8 of them in the last two cases."""
-    truths, means, errors = judge(options)
-    assert (np.abs(means - truths) < 2 * errors).all()
-
-
-def test_of_very_many_attributes_pairs_have_products_of_chances(monkeypatch):
-    monkeypatch.setattr(risk, "COUNTED_PAIRS", 0)
-    truths, means, errors = judge(JUDGED["one price"])
-    assert (np.abs(means - truths) < 4 * errors).all()
-
-
-# From what was seen -------------------------------------------------------------------------------------------------
 
 
 def references():
@@ -150,6 +51,18 @@ def test_predictions_and_likelihoods_are_by_explicit_inverses_in_the_examples_ow
     constants = np.log(2 * np.pi) / 2 + np.log(summary.spreads[cells.attributes])  # of standardized cells
     expected = densities + np.bincount(cells.examples(), weights=constants, minlength=70)
     np.testing.assert_allclose(found.log_likelihoods, expected, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)
+def test_variances_of_predictions_from_seen_parts_are_by_explicit_inverses(gaussian):
+    cells = random_cells(70, (0, D))
+    weights, summary = np.random.default_rng(2).standard_normal((D, OUTPUTS)), summarize(cells)
+    found, covariance = seen_variances(cells, summary, gaussian, weights), gaussian.covariance
+    for example, variances in enumerate(found):
+        index = cells.attributes[cells.starts[example] : cells.starts[example + 1]]
+        with_seen = (covariance @ weights)[index]
+        expected = np.diag(with_seen.T @ np.linalg.inv(covariance[np.ix_(index, index)]) @ with_seen)
+        np.testing.assert_allclose(variances, expected / summary.target_variances, rtol=1e-10, atol=1e-12)
 
 
 def test_of_whole_rows_weights_are_applied_as_they_are():

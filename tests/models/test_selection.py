@@ -9,13 +9,13 @@ from sparing.learners import AutoLearner
 from sparing.models import families, selection
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import Candidate, Gaussian
+from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
-from sparing.models.risk import from_seen, unbiased_losses
+from sparing.models.risk import from_seen
 from sparing.models.selection import (
     CrossValidation,
     affordable_families,
     cross_validate,
-    estimated_risk,
     planning_weights,
     select,
     splits,
@@ -173,23 +173,6 @@ def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(
     assert [part.judged.n_examples for part in splits(cells, 0.0)] == [1] * 4
 
 
-def test_the_risk_on_whole_rows_is_the_unbiased_one_within_what_is_possible():
-    X, y, w = regression(n=60)
-    cells = uniform_cells(X, y, 4).in_order()
-    parts = splits(cells, 0.0)
-    for weights, chosen in (([w, 0.6 * w], [0, 1]), ([0.1 * w], [0]), ([-w], [0])):
-        found = cross_validate(parts, [fixed("a", *weights)])
-        losses = []
-        for learnt, held_out in parts:
-            summary = summarize(learnt)
-            scale = summary.target_variances
-            losses.append(unbiased_losses(held_out, summary, np.mean(weights, axis=0))[:, 0] / scale)
-        losses = np.concatenate(losses)
-        risk, error = estimated_risk(parts, found, chosen)
-        assert error == pytest.approx(losses.std() / np.sqrt(60))
-        assert risk == pytest.approx(np.clip(losses.mean(), 0.0, found.losses[chosen].mean()))
-
-
 # The model ----------------------------------------------------------------------------------------------------------
 
 
@@ -209,9 +192,11 @@ def test_what_was_chosen_and_why_is_told():
     X, y, w = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
     competing = [fixed("a", 0 * w), fixed("b", -w, w)]
-    facts, found = select(cells, competing).facts, judged(cells, [*competing, families.mean_target()])
+    model, found = select(cells, competing), judged(cells, [*competing, families.mean_target()])
+    facts = model.facts
     assert facts["setting"] == "b: number 1"
-    assert (facts["risk"], facts["risk_error"]) == estimated_risk(splits(cells, 0.0), found, [2])
+    share = seen_share(cells, summarize(cells), model)
+    assert facts.items() >= whole_row_risk(found.targets, found.predictions[2], np.zeros(0), share).facts.items()
     assert facts["families"] == ["b"]
     assert "of 4 candidates with lines b (number 1) predicts held-out targets best" in facts["why"]
     assert "no other is near it" in facts["why"]

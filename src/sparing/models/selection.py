@@ -13,8 +13,9 @@ from sparing.models.bases import LINES, Basis, Kind, transformed
 from sparing.models.calibration import HeldOut
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
+from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
-from sparing.models.risk import from_seen, unbiased_losses
+from sparing.models.risk import from_seen
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
 
@@ -36,6 +37,7 @@ CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which var
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 RANGE = (np.min, np.max)
+NO_GAINS = np.zeros(0)
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
 
@@ -203,13 +205,14 @@ def select(
     named = {(at, c.setting): c for at, group in found.items() for c in group}
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
-    held_out = judged.predictions[chosen].mean(axis=0)
-    if features == "auto":
-        model, held_out = with_trees(model, cells, parts, judged, held_out, levels)
+    ours = judged.predictions[chosen].mean(axis=0)
+    model, held_out = with_trees(model, cells, parts, judged, ours, levels) if features == "auto" else (model, ours)
     model = calibrated(model, summary, parts, judged.targets, held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
-    return replace(model, facts=_explained(judged, competing, best, chosen, parts, model))
+    share = seen_share(_judgeable(thinned(expanded, SCOUTS)), summary, model)
+    risk = whole_row_risk(judged.targets, ours, held_out, share)
+    return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
 
 
 def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
@@ -285,23 +288,7 @@ def calibrated(
     return replace(model, calibration=learnt)
 
 
-def estimated_risk(parts: Sequence[Split], judged: CrossValidation, chosen: Sequence[int]) -> tuple[float, float]:
-    """The squared error on whole rows over the targets' variance, and its standard error, by inclusion probabilities.
-
-    It is unbiased but varies a lot; so it is bounded by what is possible: zero, and the error from seen parts of rows.
-    """
-    losses = []
-    for (_, held_out), (basis, summary, weights) in zip(parts, judged.fitted, strict=True):
-        average = np.mean([weights[c] for c in chosen], axis=0)
-        seen = held_out if basis is None else basis.expand(held_out)
-        whole = unbiased_losses(seen, summary, average) / summary.target_spreads**2
-        losses.append(held_out.weights * np.mean(whole, axis=1))
-    whole = np.concatenate(losses)
-    from_parts = float(judged.losses[chosen].mean())
-    return float(np.clip(whole.mean(), 0.0, from_parts)), float(whole.std() / np.sqrt(whole.size))
-
-
-def _explained(judged, competing, best: int, chosen: list[int], parts, model: FittedModel) -> dict[str, Any]:
+def _explained(judged, competing, best: int, chosen: list[int], model: FittedModel) -> dict[str, Any]:
     """What was chosen, out of what, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
@@ -314,7 +301,6 @@ def _explained(judged, competing, best: int, chosen: list[int], parts, model: Fi
         f"of {len(names)} candidates with {curves} {family} ({setting}) predicts held-out targets best from what was "
         f"seen of their examples; {others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)}){trees}"
     )
-    risk, error = estimated_risk(parts, judged, chosen)
     excess = judged.losses - judged.losses[best]
     candidates = [
         {
@@ -327,6 +313,6 @@ def _explained(judged, competing, best: int, chosen: list[int], parts, model: Fi
         }
         for c, (name, setting) in enumerate(names)
     ]
-    facts = {"setting": f"{family}: {setting}", "families": used, "why": why, "risk": risk, "risk_error": error}
+    facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
     features = {"features": curves, "trees_share": model.trees_share}
     return facts | features | {"candidates": candidates}
