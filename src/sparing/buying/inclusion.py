@@ -4,7 +4,7 @@ from math import ceil
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammainccinv, gammaincinv
+from scipy.special import gammainccinv, gammaincinv, roots_legendre
 
 from sparing.buying.shop import Shop
 from sparing.kernels.inclusion import enumerate_inclusion, race_inclusion, simulate_inclusion
@@ -58,7 +58,7 @@ def _at_one_price(q: np.ndarray, number: int) -> np.ndarray:
     first = _time(q, float(gammaincinv(number, TAIL)))
     last = min(_time(q, float(gammainccinv(number, TAIL)) + 1.0), -np.log(TAIL) / q.min())
     width = np.log(last / first)
-    nodes, steps = np.polynomial.legendre.leggauss(40 + 3 * ceil(width))
+    nodes, steps = roots_legendre(40 + 3 * ceil(width))
     times = first * np.exp((nodes + 1.0) / 2.0 * width)
     probability = -np.expm1(-first * q)
     race_inclusion(q, number, times, steps * times * width / 2.0, np.empty((n, number)), np.empty(number), probability)

@@ -30,14 +30,17 @@ def covariance_gradients(
     return gradients, sum(likelihood for _, likelihood in done)
 
 
-def covariance_iterates(data: StandardizedCells, target: np.ndarray, prior: float) -> Iterator[np.ndarray]:
+def covariance_iterates(
+    data: StandardizedCells, target: np.ndarray, prior: float, start: np.ndarray | None = None
+) -> Iterator[np.ndarray]:
     r"""The covariance of attributes and targets after one EM iteration, two, and so on.
 
-    It starts from ``target`` and is shrunk toward it with prior sample size ``prior``. The expectation step has
+    It starts from ``start``, or else from ``target``, toward which it is shrunk with prior sample size ``prior``. The
+    expectation step has
     :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the middle padded with zeros: so examples
     only add up gradients.
     """
-    n, covariance = data.total, target
+    n, covariance = data.total, target if start is None else start
     while True:
         moved = covariance @ covariance_gradients(data, covariance)[0] @ covariance
         covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)

@@ -17,8 +17,10 @@ from sparing.models.summary import Summary
 
 RANKS = (5, 20)  # of factor models
 STOPS = (5, 10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
-ITERATIONS = 30  # of EM for a full covariance
-TOWARD_IDENTITY = (5.0, 2.0, 15.0, 50.0)  # prior sample sizes by which a covariance is shrunk toward the identity
+TOWARD_IDENTITY = (50.0, 15.0, 5.0, 2.0)  # prior sample sizes by which a covariance is shrunk toward the identity
+USUAL_PRIOR = 5.0
+ITERATIONS = 30  # of EM for a full covariance with one of them
+CONTINUED = 10  # with each of them, where one starts from the one before
 TOWARD_FACTORS = 20.0  # the same, toward a factor model
 FROM_FACTORS = (10, 40)  # EM iterations from there, after which it is a candidate
 
@@ -91,17 +93,34 @@ def pairwise_moments(penalty: str) -> Family:
     return Family("pairwise", pairwise.ridge_candidates, 2, seconds)
 
 
-def full_covariance(penalty: str, prior: float = TOWARD_IDENTITY[0], iterations: int = ITERATIONS) -> Family:
+def full_covariance(penalty: str, iterations: int = ITERATIONS) -> Family:
     """A covariance shrunk toward the identity."""
 
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
-        return _shrunk(data, np.eye(data.counts.size), (prior,), penalty, (iterations,))
+        return _shrunk(data, np.eye(data.counts.size), USUAL_PRIOR, penalty, (iterations,))
 
     def seconds(size):
         return _em_seconds(size, iterations)
 
     return Family("full covariance", candidates, _first_or_unpenalized(penalty), seconds)
+
+
+def less_and_less_shrunk() -> Family:
+    """Covariances shrunk toward the identity with several prior sample sizes, each starting from the one before."""
+
+    def candidates(cells, summary):
+        data = StandardizedCells(cells, summary)
+        covariance, found = np.eye(data.counts.size), []
+        for prior in TOWARD_IDENTITY:
+            covariance = nth_iterate(covariance_iterates(data, np.eye(data.counts.size), prior, covariance), CONTINUED)
+            found.append(covariance_candidate(f"prior sample size {prior:g}", data, covariance))
+        return found
+
+    def seconds(size):
+        return _em_seconds(size, CONTINUED * len(TOWARD_IDENTITY))
+
+    return Family("full covariance", candidates, TOWARD_IDENTITY.index(USUAL_PRIOR), seconds)
 
 
 def near_factors(penalty: str) -> Family:
@@ -110,7 +129,7 @@ def near_factors(penalty: str) -> Family:
     def candidates(cells, summary):
         data = StandardizedCells(cells, summary)
         factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[-2])
-        return _shrunk(data, implied_covariance(factors), (TOWARD_FACTORS,), penalty, FROM_FACTORS)
+        return _shrunk(data, implied_covariance(factors), TOWARD_FACTORS, penalty, FROM_FACTORS)
 
     def seconds(size):
         return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[-2])
@@ -152,18 +171,14 @@ def _factor_seconds(size: Size, iterations: int) -> float:
     return iterations * 2e-7 * size.cells
 
 
-def _shrunk(data: StandardizedCells, target: np.ndarray, priors, penalty: str, stops) -> list[Candidate]:
-    """Regressions on covariances shrunk toward a target with several prior sample sizes, or a lasso path on one."""
+def _shrunk(data: StandardizedCells, target: np.ndarray, prior: float, penalty: str, stops) -> list[Candidate]:
+    """Regressions on a covariance shrunk toward a target after several numbers of iterations, or a lasso path on it."""
     found = []
-    for prior in priors:
-        iterates = zip(range(1, max(stops) + 1), covariance_iterates(data, target, prior), strict=False)
-        for done, covariance in iterates:
-            if done in stops and penalty == "ridge":
-                setting = f"prior sample size {prior:g}, {done} iterations"
-                found.append(covariance_candidate(setting, data, covariance))
-        if penalty == "lasso":
-            return _lasso(data, covariance)
-    return found
+    for done, covariance in zip(range(1, max(stops) + 1), covariance_iterates(data, target, prior), strict=False):
+        if done in stops and penalty == "ridge":
+            setting = f"prior sample size {prior:g}, {done} iterations"
+            found.append(covariance_candidate(setting, data, covariance))
+    return found if penalty == "ridge" else _lasso(data, covariance)
 
 
 def _lasso(data: StandardizedCells, covariance: np.ndarray, of: str = "") -> list[Candidate]:

@@ -37,17 +37,16 @@ CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which var
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
 RANGE = (np.min, np.max)
-NO_GAINS = np.zeros(0)
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
 
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     """The families that compete for these cells: all whose cost is affordable, or else the cheapest."""
-    priors = families.TOWARD_IDENTITY if penalty == "ridge" else families.TOWARD_IDENTITY[:1]
-    competing = [families.full_covariance(penalty, prior) for prior in priors]
-    competing += [families.near_factors(penalty), families.factor(penalty), families.pairwise_moments(penalty)]
+    alike = [families.near_factors(penalty), families.factor(penalty), families.pairwise_moments(penalty)]
     if penalty == "ridge":
-        competing.append(families.mean_imputed())
+        competing = [families.less_and_less_shrunk(), *alike, families.mean_imputed()]
+    else:
+        competing = [families.full_covariance(penalty), *alike]
     size = Size.of(cells)
     found = [family for family in competing if family.seconds(size) <= AFFORDABLE]
     return found or [min(competing, key=lambda family: family.seconds(size))]
