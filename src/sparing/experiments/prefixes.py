@@ -29,8 +29,15 @@ class Prefixes(Data):
     folds: int = 10
     ratio: float | None = None
 
+    def __post_init__(self):
+        super().__post_init__()
+        self.X_test = np.asarray(self.X_test, dtype=np.float64)  # once, not in every prediction by float64 weights
+
     def tasks(self, scale: Scale) -> list[Task]:
-        """Every algorithm at every spend that buys it enough rows; and the improvement ratio, once."""
+        """Every algorithm at every spend that buys it enough rows; and the improvement ratio, once.
+
+        The papers' algorithms come first, so that an interrupted command has judged the papers' claims.
+        """
         spends = self.allowances(scale.points)
         found = []
         for name, algorithm in self.algorithms.items():
@@ -39,8 +46,8 @@ class Prefixes(Data):
             for spend in (spend for spend in chosen if self.affords(algorithm, spend)):
                 repetitions = range(scale.slow_repetitions if slow else scale.repetitions)
                 found += [Task(name, float(spend), repetition) for repetition in repetitions]
-        found.sort(key=lambda task: (task.algorithm not in SLOW, -task.spend))
-        return [*found, Task(RATIO, 0.0, 0)]
+        found.sort(key=lambda task: (task.algorithm in SLOW, -task.spend))
+        return [Task(RATIO, 0.0, 0), *found]
 
     def choose(self, algorithm: str, spend: float) -> Tuning | None:
         """The radius and strength with the best cross-validated loss, if the algorithm does not choose for itself."""
