@@ -3,15 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from sparing import checks
-from sparing.kernels.adagrad import complement, diagonal_step, move
+from sparing.kernels import compressed as kernels
+from sparing.kernels.adagrad import diagonal_step
 from sparing.optim import root as roots
 from sparing.optim.l1_step import solve_lasso
 from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
-from sparing.sketches import SRHT, power_of_two, srht
+from sparing.sketches import AT_ONCE, SRHT, power_of_two, srht, stretch_width
 
 
 class CompressedState(NamedTuple):
@@ -163,19 +164,19 @@ def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState
 
 
 def _round(gradient, state: CompressedState, params, options: Strengths, refresh: int):
-    """One round on padded vectors: learn from the gradient, step, and cut the result to size."""
-    n = state.sketch.shape[1] - state.hidden.size
-    g, x = pair(gradient, params, n)
+    g, x = pair(gradient, params, state.sketch.shape[1] - state.hidden.size)
+    new_x, state = advance(x, g, state, options, refresh)
+    return like(new_x, params), state
+
+
+def advance(x, g, state: CompressedState, options: Strengths, refresh: int) -> tuple[np.ndarray, CompressedState]:
+    """One round on vectors of float64: learn from the gradient and step, both on padded vectors."""
     if state.sketch.shape[0] == 0:
-        new_x, state = _diagonal_round(x, g, state, options)
-        return like(new_x, params), state
-    g, x = np.concatenate([g, np.zeros(state.hidden.size)]), np.concatenate([x, state.hidden])
-    sketched = state.sketch.matvec(g)
-    root = roots.add(state.root, sketched, delta=options.delta_r, refresh=refresh)
-    squares, weights = _outside(g, sketched, state, options)
-    state = state._replace(root=root, squares=squares)
-    new_x = _lasso_step(x, g, state, options) if options.l1 else _ridge_step(x, g, sketched, weights, state, options)
-    return like(new_x[:n], params), state._replace(hidden=new_x[n:])
+        return _diagonal_round(x, g, state, options)
+    n = x.size
+    x, g = np.concatenate([x, state.hidden]), np.concatenate([g, np.zeros(state.hidden.size)])
+    new_x, state = _step(x, g, state, options, refresh)
+    return new_x[:n], state._replace(hidden=new_x[n:])
 
 
 def _diagonal_round(x, g, state: CompressedState, options: Strengths):
@@ -186,32 +187,33 @@ def _diagonal_round(x, g, state: CompressedState, options: Strengths):
     return new_x, state._replace(squares=squares)
 
 
-def _outside(g, sketched, state: CompressedState, options: Strengths):
-    r"""The squares of :math:`P^\perp g` added to their sums, and :math:`B`; None where there is no complement."""
-    if state.squares is None:
-        return None, None
-    squares, weights = np.empty_like(g), np.empty_like(g)
-    shift = options.step_size * options.l2
-    inside = state.sketch.rmatvec(sketched)
-    complement(g, inside, state.squares, options.tau, options.delta_c, shift, squares, weights)
-    return squares, weights
-
-
-def _ridge_step(x, g, sketched, weights, state: CompressedState, options: Strengths) -> np.ndarray:
+def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tuple[np.ndarray, CompressedState]:
     """Lemmas 5 and 6: the two subspaces part, and the multiplier keeps the second step outside the first."""
-    sketch, eta, shift = state.sketch, options.step_size, options.step_size * options.l2
-    force = eta * g
-    if shift:
-        force += shift * x
-    pull = sketch.matvec(force) if shift else eta * sketched
-    inside = sketch.rmatvec(roots.solve(state.root, pull, delta=options.delta_r, shift=shift))
-    if weights is None:
-        return x - inside
-    system = linalg.cho_factor(sketch.gram(weights), lower=True, overwrite_a=True, check_finite=False)
-    multiplier = linalg.cho_solve(system, sketch.matvec(weights * force), check_finite=False)
-    new_x = np.empty_like(x)
-    move(x, weights, force, sketch.rmatvec(multiplier), inside, new_x)
-    return new_x
+    eta, delta_r, delta_c, l2, l1, tau = options
+    k, n = state.sketch.shape
+    rows, signs, shift = state.sketch.rows, state.sketch.signs, eta * l2
+    width, work, few = stretch_width(n, k), np.empty(n), np.empty(AT_ONCE)
+    force, sketched, pull = np.empty(n), np.empty(k), np.empty(k)
+    kernels.sketch_forces(x, g, signs, rows, width, eta, shift, force, sketched, pull, work, few)
+    state = state._replace(root=roots.add(state.root, sketched, delta=delta_r, refresh=refresh))
+    if state.squares is not None:
+        squares, weights, gram, right = np.empty(n), np.empty(n), np.empty((k, k)), np.empty(k)
+        sizes = state.squares, tau, delta_c, shift
+        kernels.weigh_complement(
+            g, force, sketched, signs, rows, width, *sizes, squares, weights, gram, right, work, few
+        )  # fmt: skip
+        state = state._replace(squares=squares)
+    if l1:
+        return _lasso_step(x, g, state, options), state
+    new_x = x.copy()
+    inside = roots.solve(state.root, pull, delta=delta_r, shift=shift)
+    kernels.move_inside(new_x, signs, rows, width, inside, work, few)
+    if state.squares is not None:
+        _, multiplier, failed = lapack.dposv(gram.T, right, overwrite_a=1)  # symmetric; its transpose needs no copy
+        if failed:
+            raise np.linalg.LinAlgError("the sketched weights are not positive definite; pass a larger delta_c.")
+        kernels.move_outside(new_x, weights, force, signs, rows, width, multiplier, work, few)
+    return new_x, state
 
 
 def _lasso_step(x, g, state: CompressedState, options: Strengths) -> np.ndarray:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
 DIGITS = 12  # of the rational approximation
 SMALL = 32  # size up to which a decomposition is faster than a correction
@@ -49,7 +49,7 @@ def renewed(root: Root) -> Root:
         return root
     since = root.recent @ root.basis.T
     moments = root.moments + since.T @ since
-    values, basis = linalg.eigh(moments, driver="evd", check_finite=False)
+    values, basis = np.linalg.eigh(moments)
     return Root(moments, basis, np.maximum(values, 0.0), np.empty((0, len(values))))
 
 
