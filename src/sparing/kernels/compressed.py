@@ -44,27 +44,23 @@ def _unsketch(z, rows, width, few, work):
 
 
 @entry
-def sketch_forces(x, g, signs, rows, width, eta, shift, force, sketched, pull, work, few):
-    """force = eta g + shift x, sketched = Pi g, pull = Pi force."""
-    for i in range(x.size):
+def prepare(x, g, signs, rows, width, squares, eta, tau, delta, shift, sketched, pull, out, work, few):
+    """Sketch the forces, and weigh the complement if there is one: ``squares`` has no entry otherwise.
+
+    force = eta g + shift x, sketched = Pi g, pull = Pi force; squares of P_perp g are added to their sums, weights = B,
+    gram = Pi B Pi^T, right = Pi B force. ``out`` holds force, new squares, weights, gram and right.
+    """
+    force, new_squares, weights, gram, right = out
+    n = x.size
+    for i in range(n):
         work[i] = signs[i] * g[i]
         force[i] = eta * g[i] + shift * x[i]
     _sketch(work, rows, width, few, sketched)
-    if shift == 0.0:
-        for a in range(rows.size):
-            pull[a] = eta * sketched[a]
-        return
-    for i in range(x.size):
+    for i in range(n):
         work[i] = signs[i] * force[i]
     _sketch(work, rows, width, few, pull)
-
-
-@entry
-def weigh_complement(
-    g, force, sketched, signs, rows, width, squares, tau, delta, shift, new_squares, weights, gram, right, work, few
-):
-    """Squares of P_perp g added to their sums, B as ``weights``, gram = Pi B Pi^T and right = Pi B force."""
-    n = g.size
+    if squares.size == 0:
+        return
     _unsketch(sketched, rows, width, few, work)
     for i in range(n):
         outside = g[i] - signs[i] * work[i]
@@ -80,16 +76,13 @@ def weigh_complement(
 
 
 @entry
-def move_inside(x, signs, rows, width, inside, work, few):
-    """x <- x - Pi^T inside."""
+def move(x, weights, force, signs, rows, width, inside, multiplier, work, few):
+    """x <- x - Pi^T inside - B (force - Pi^T multiplier); without complement ``weights`` has no entry."""
     _unsketch(inside, rows, width, few, work)
     for i in range(x.size):
         x[i] -= signs[i] * work[i]
-
-
-@entry
-def move_outside(x, weights, force, signs, rows, width, multiplier, work, few):
-    """x <- x - B (force - Pi^T multiplier)."""
+    if weights.size == 0:
+        return
     _unsketch(multiplier, rows, width, few, work)
     for i in range(x.size):
         x[i] -= weights[i] * (force[i] - signs[i] * work[i])

@@ -14,6 +14,8 @@ from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
 from sparing.sketches import AT_ONCE, SRHT, power_of_two, srht, stretch_width
 
+NONE = np.empty(0)
+
 
 class CompressedState(NamedTuple):
     r"""What CompAdaGrad has learnt.
@@ -103,7 +105,7 @@ def comp_adagrad(
     k, refresh = checks.whole("k", k, at_least=0), 1 if l1 else checks.whole("refresh", refresh)
 
     def init(params) -> CompressedState:
-        return _begin(k, flat("params", params).size, random_state, complement=True)
+        return begin(k, flat("params", params).size, random_state, complement=True)
 
     def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
         return _round(gradient, state, params, unscaled(options, state.sketch) if scaled else options, refresh)
@@ -133,7 +135,7 @@ def rada_grad(
     k, refresh = checks.whole("k", k), checks.whole("refresh", refresh)
 
     def init(params) -> CompressedState:
-        return _begin(k, flat("params", params).size, random_state, complement=False)
+        return begin(k, flat("params", params).size, random_state, complement=False)
 
     def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
         return _round(gradient, state, params, options, refresh)
@@ -153,7 +155,7 @@ def unscaled(options: Strengths, sketch: SRHT) -> Strengths:
     return options._replace(step_size=eta, tau=tau, delta_r=options.delta_r * part)
 
 
-def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
+def begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
     """Draw the sketch. For k = n it takes all rows of the padded transform, and no complement is left."""
     if k > n:
         raise ValueError(f"k is {k}, but there are only {n} parameters; pass a k between 0 and {n}.")
@@ -193,27 +195,27 @@ def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tup
     k, n = state.sketch.shape
     rows, signs, shift = state.sketch.rows, state.sketch.signs, eta * l2
     width, work, few = stretch_width(n, k), np.empty(n), np.empty(AT_ONCE)
-    force, sketched, pull = np.empty(n), np.empty(k), np.empty(k)
-    kernels.sketch_forces(x, g, signs, rows, width, eta, shift, force, sketched, pull, work, few)
-    state = state._replace(root=roots.add(state.root, sketched, delta=delta_r, refresh=refresh))
-    if state.squares is not None:
-        squares, weights, gram, right = np.empty(n), np.empty(n), np.empty((k, k)), np.empty(k)
-        sizes = state.squares, tau, delta_c, shift
-        kernels.weigh_complement(
-            g, force, sketched, signs, rows, width, *sizes, squares, weights, gram, right, work, few
-        )  # fmt: skip
-        state = state._replace(squares=squares)
+    old, rest, system = (NONE, 0, 0) if state.squares is None else (state.squares, n, k)
+    sketched, pull, force = np.empty(k), np.empty(k), np.empty(n)
+    squares, weights, gram, right = np.empty(rest), np.empty(rest), np.empty((system, system)), np.empty(system)
+    out = force, squares, weights, gram, right
+    kernels.prepare(x, g, signs, rows, width, old, eta, tau, delta_c, shift, sketched, pull, out, work, few)
+    root = roots.add(state.root, sketched, delta=delta_r, refresh=refresh)
+    state = CompressedState(state.sketch, root, squares if rest else None, state.hidden)
     if l1:
         return _lasso_step(x, g, state, options), state
-    new_x = x.copy()
-    inside = roots.solve(state.root, pull, delta=delta_r, shift=shift)
-    kernels.move_inside(new_x, signs, rows, width, inside, work, few)
-    if state.squares is not None:
-        _, multiplier, failed = lapack.dposv(gram.T, right, overwrite_a=1)  # symmetric; its transpose needs no copy
-        if failed:
-            raise np.linalg.LinAlgError("the sketched weights are not positive definite; pass a larger delta_c.")
-        kernels.move_outside(new_x, weights, force, signs, rows, width, multiplier, work, few)
+    new_x, inside = x.copy(), roots.solve(root, pull, delta=delta_r, shift=shift)
+    multiplier = _solve_positive(gram, right) if rest else NONE
+    kernels.move(new_x, weights, force, signs, rows, width, inside, multiplier, work, few)
     return new_x, state
+
+
+def _solve_positive(gram, right) -> np.ndarray:
+    """Solve a positive definite system, whose matrix is used up; as it is symmetric, its transpose needs no copy."""
+    _, solution, failed = lapack.dposv(gram.T, right, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the sketched weights are not positive definite; pass a larger delta_c.")
+    return solution
 
 
 def _lasso_step(x, g, state: CompressedState, options: Strengths) -> np.ndarray:

@@ -1,6 +1,7 @@
 """CompAdaGrad for PyTorch; needs the extra ``sparing[torch]``."""
 
 from itertools import chain
+from math import isfinite
 
 import numpy as np
 
@@ -10,14 +11,13 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('CompAdaGrad for torch needs PyTorch; run: pip install "sparing[torch]"') from error
 
 from sparing import checks
-from sparing.optim.compressed import CompressedState, advance
+from sparing.optim.compressed import CompressedState, advance, begin
 from sparing.optim.root import Root, due, nodes
 from sparing.optim.vectors import Strengths, strengths
-from sparing.sketches import SRHT, power_of_two, srht
+from sparing.sketches import SRHT
 
-ROOT = ("moments", "basis", "values", "recent")
-EXACT = ("rows", "signs", "hidden", "squares", *ROOT)  # kept as they are, whatever precision parameters have
-COMPILED = ("cpu",)  # devices whose memory NumPy shares: there the compiled steps of comp_adagrad are taken
+EXACT = ("rows", "signs", "hidden", "squares", *Root._fields)  # kept as they are, whatever precision parameters have
+COMPILED = "compiled"  # where the state holds that of comp_adagrad
 
 
 class CompAdaGrad(torch.optim.Optimizer):
@@ -43,8 +43,8 @@ class CompAdaGrad(torch.optim.Optimizer):
     -----
     Sketches are linear in memory: the state holds two numbers per parameter and about three :math:`k^2` matrices in
     double precision, for each tensor or for the whole group. On the CPU all of the state is in double precision, and
-    the steps are those of :func:`sparing.optim.comp_adagrad`; elsewhere they are computed by torch on the device. Sparse
-    gradients are refused.
+    the steps are the compiled ones of :func:`sparing.optim.comp_adagrad`; elsewhere torch computes them on the device.
+    Sparse gradients are refused.
 
     Examples
     --------
@@ -78,7 +78,8 @@ class CompAdaGrad(torch.optim.Optimizer):
         """Check the group's options first."""
         group = {**self.defaults, **param_group}
         checks.positive("lr", group["lr"])
-        _strengths(group)
+        deltas = {name: group[name] for name in ("delta_r", "delta_c")}
+        strengths(group["lr"], group["delta"], group["l2"], 0.0, group["tau"], **deltas)
         checks.whole("k", group["k"], at_least=0)
         checks.whole("refresh", group["refresh"])
         super().add_param_group(param_group)
@@ -109,10 +110,18 @@ class CompAdaGrad(torch.optim.Optimizer):
         state = self.state[tensors[0]]
         if not state:
             state.update(_begin(x, group))
-        state["step"] += 1
-        new_x = (_compiled_round if x.device.type in COMPILED else _round)(x, g, state, group)
+        new_x = (_compiled_round if COMPILED in state else _round)(x, g, state, group)
         for p, part in zip(tensors, new_x.split([p.numel() for p in tensors]), strict=True):
             p.copy_(part.view_as(p))
+
+    def state_dict(self):
+        """As in torch: everything in tensors."""
+        found = super().state_dict()
+        found["state"] = {
+            number: _as_tensors(state[COMPILED]) if COMPILED in state else state
+            for number, state in found["state"].items()
+        }
+        return found
 
     def load_state_dict(self, state_dict):
         """As in torch, except that exact state is not rounded to the precision of the parameters."""
@@ -120,9 +129,31 @@ class CompAdaGrad(torch.optim.Optimizer):
         numbers = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         tensors = chain.from_iterable(group["params"] for group in self.param_groups)
         for number, p in zip(numbers, tensors, strict=True):
-            for name in EXACT:
-                if name in state_dict["state"].get(number, {}):
-                    self.state[p][name] = state_dict["state"][number][name].clone().to(p.device)
+            if number in state_dict["state"]:
+                exact = {name: state_dict["state"][number][name].clone().to(p.device) for name in EXACT}
+                self.state[p] = {COMPILED: _from_tensors(exact)} if _is_compiled(p) else exact
+
+
+def _is_compiled(x) -> bool:
+    """Whether NumPy shares the memory of the tensor: then the compiled steps of comp_adagrad are taken."""
+    return x.device.type == "cpu"
+
+
+def _as_tensors(known: CompressedState) -> dict:
+    arrays = {"rows": known.sketch.rows, "signs": known.sketch.signs, "hidden": known.hidden, **known.root._asdict()}
+    arrays["squares"] = np.zeros(known.sketch.shape[1]) if known.squares is None else known.squares
+    return {name: torch.tensor(arrays[name]) for name in EXACT}
+
+
+def _from_tensors(exact) -> CompressedState:
+    arrays = {
+        name: tensor.numpy().astype(tensor.numpy().dtype if name == "rows" else np.float64)
+        for name, tensor in exact.items()
+    }
+    whole = arrays["rows"].size == arrays["signs"].size
+    root = Root(*(arrays[name] for name in Root._fields))
+    sketch = SRHT(arrays["rows"], arrays["signs"])
+    return CompressedState(sketch, root, None if whole else arrays["squares"], arrays["hidden"])
 
 
 def _joined(tensors):
@@ -130,8 +161,9 @@ def _joined(tensors):
 
 
 def _strengths(group) -> Strengths:
-    options = {name: group.get(name) for name in ("delta_r", "delta_c")}  # states saved by 0.1.0 have neither
-    return strengths(group["lr"], group["delta"], group["l2"], 0.0, group["tau"], **options)
+    """The options of a group, checked when it was added; those saved by 0.1.0 have one delta only."""
+    delta_r, delta_c = (group.get(name) or group["delta"] for name in ("delta_r", "delta_c"))
+    return Strengths(group["lr"], delta_r, delta_c, group["l2"], 0.0, group["tau"])
 
 
 def _check(p) -> None:
@@ -139,43 +171,23 @@ def _check(p) -> None:
         raise ValueError("CompAdaGrad takes no sparse gradients; pass sparse=False to the layer that makes them.")
     if not p.is_floating_point():
         raise TypeError(f"CompAdaGrad optimises real numbers; got a tensor of {p.dtype}.")
-    if not torch.isfinite(p.grad).all():
+    if not isfinite(p.grad.sum()) and not torch.isfinite(p.grad).all():  # a sum is quicker, but may overflow
         raise ValueError("a gradient holds NaN or infinity; nothing was changed: leave this step out, or clip.")
 
 
 def _begin(x, group) -> dict:
     """The sketch and no gradient yet. As many rows as numbers: all rows of the padded transform."""
-    n = x.numel()
-    padded = power_of_two(n)
-    k = padded if group["k"] >= n else group["k"]
-    sketch = srht(k, padded, group["seed"])
-    exact = {"device": x.device, "dtype": torch.float64}
-    vectors = exact if x.device.type in COMPILED else {"device": x.device, "dtype": x.dtype}
-    return {
-        "step": torch.tensor(0.0),
-        "rows": torch.as_tensor(sketch.rows, device=x.device),
-        "signs": torch.as_tensor(sketch.signs, **vectors),
-        "hidden": torch.zeros(padded - n, **vectors),
-        "squares": torch.zeros(padded, **vectors),
-        "moments": torch.zeros(k, k, **exact),
-        "basis": torch.eye(k, **exact),
-        "values": torch.zeros(k, **exact),
-        "recent": torch.zeros(0, k, **exact),
-    }
+    known = begin(min(group["k"], x.numel()), x.numel(), group["seed"], complement=True)
+    if _is_compiled(x):
+        return {COMPILED: known}
+    vectors = ("signs", "hidden", "squares")
+    return {name: t.to(x.device, x.dtype if name in vectors else t.dtype) for name, t in _as_tensors(known).items()}
 
 
 def _compiled_round(x, g, state, group):
-    """:func:`sparing.optim.comp_adagrad` on the same memory."""
-    arrays = {name: state[name].numpy() for name in EXACT}
-    known = CompressedState(
-        SRHT(arrays["rows"], arrays["signs"].astype(np.float64, copy=False)),
-        Root(*(arrays[name] for name in ROOT)),
-        arrays["squares"] if arrays["rows"].size < arrays["signs"].size else None,
-        arrays["hidden"],
-    )
-    x, known = advance(x.double().numpy(), g.double().numpy(), known, _strengths(group), group["refresh"])
-    learnt = {"hidden": known.hidden, "squares": known.squares, **known.root._asdict()}
-    state.update({name: torch.from_numpy(array) for name, array in learnt.items() if array is not None})
+    """:func:`sparing.optim.comp_adagrad` itself, in double precision."""
+    x, g = x.double().numpy(), g.double().numpy()
+    x, state[COMPILED] = advance(x, g, state[COMPILED], _strengths(group), group["refresh"])
     return torch.from_numpy(x)
 
 
