@@ -78,7 +78,7 @@ def hadamard(x, *, orthonormal: bool = True, overwrite: bool = False) -> np.ndar
     return x
 
 
-def _width(n: int, few: int) -> int:
+def stretch_width(n: int, few: int) -> int:
     """Numbers in each of the stretches, as many as there are nonzeros or wanted outputs; 0: take the whole transform.
 
     Short stretches leave so few levels out that the whole transform, which works in the cache, is as fast.
@@ -120,7 +120,7 @@ def hadamard_sparse(indices, values, n: int, *, orthonormal: bool = True) -> np.
 
 def _scatter(x, indices, values, factor) -> None:
     """x <- factor H e, where e holds ``values`` at ``indices``; H of +1 and -1."""
-    width = _width(x.size, values.size)
+    width = stretch_width(x.size, values.size)
     if width:
         kernels.scatter(x, width, indices, factor * values, np.empty(AT_ONCE, x.dtype))
         kernels.upper_levels(x, width)
@@ -160,7 +160,7 @@ def hadamard_rows(x, rows, *, orthonormal: bool = True) -> np.ndarray:
 
 def _gather(x, rows) -> np.ndarray:
     """Entries ``rows`` of H x, with H of +1 and -1; x is used up."""
-    width = _width(x.size, rows.size)
+    width = stretch_width(x.size, rows.size)
     if not width:
         kernels.transform(x, x.size, x.dtype.type(1))
         return x[rows]

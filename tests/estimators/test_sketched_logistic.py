@@ -1,4 +1,4 @@
-"""SketchedLogistic gives what scikit-learn's LogisticRegression gives, with C = 1/alpha."""
+"""SketchedLogistic gives what scikit-learn's LogisticRegression gives, by C or by alpha = 1/C."""
 
 import numpy as np
 import pytest
@@ -32,6 +32,30 @@ def test_it_is_logistic_regression(solver, n_classes, fit_intercept, weights):
         assert (model.predict(form) == expected.predict(X)).mean() > 0.99
 
 
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_c_is_that_of_scikit_learn(C, n_classes):
+    """On half and on all of the rows: C weighs the sum of the losses, not their mean."""
+    for rows in (slice(N // 2), slice(N)):
+        y = (LABELS if n_classes == 3 else np.where(LABELS == "a", "a", "other"))[rows]
+        expected = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X[rows], y)
+        model = SketchedLogistic(C=C, tol=1e-14, random_state=0).fit(X[rows], y)
+        np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-4)
+        if n_classes == 2:
+            np.testing.assert_allclose(model.intercept_, expected.intercept_, atol=1e-4)
+        else:  # a number added to all intercepts changes nothing
+            np.testing.assert_allclose(*(m.intercept_ - m.intercept_.mean() for m in (model, expected)), atol=1e-4)
+        np.testing.assert_array_equal(
+            SketchedLogistic(1 / C, tol=1e-14, random_state=0).fit(X[rows], y).coef_, model.coef_
+        )
+
+
+def test_the_default_is_c_of_one():
+    y = np.where(LABELS == "a", 1.0, -1.0)
+    plain, given = (SketchedLogistic(random_state=0, **options).fit(X, y) for options in ({}, {"C": 1.0}))
+    np.testing.assert_array_equal(plain.coef_, given.coef_)
+
+
 def test_ill_conditioned_rows_call_for_a_sketch():
     """Plain steps would take hundreds: "auto" finds out, makes a sketch and gets by with few Newton steps."""
     rng = np.random.default_rng(1)
@@ -58,6 +82,10 @@ def test_the_ball_is_kept_to():
 def test_what_goes_wrong_is_said():
     with pytest.raises(ValueError, match="alpha must be a positive"):
         SketchedLogistic(0.0).fit(X, LABELS)
+    with pytest.raises(ValueError, match="C must be a positive"):
+        SketchedLogistic(C=0.0).fit(X, LABELS)
+    with pytest.raises(ValueError, match=r"got alpha=0.5 and C=2.0; they are inverses: pass one of the two"):
+        SketchedLogistic(0.5, C=2.0).fit(X, LABELS)
     with pytest.raises(ValueError, match="of one class only"):
         SketchedLogistic().fit(X, np.zeros(N))
     with pytest.raises(ValueError, match="method must be one of"):

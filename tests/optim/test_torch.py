@@ -10,6 +10,7 @@ from sparing.optim import comp_adagrad
 
 torch = pytest.importorskip("torch", reason='needs PyTorch: pip install "sparing[torch]"')
 
+import sparing.optim.torch as adapter  # noqa: E402
 from sparing.optim.torch import CompAdaGrad  # noqa: E402
 
 OPTIONS = {"k": 3, "tau": 1.5, "delta": 1e-3, "l2": 0.05, "refresh": 4}
@@ -42,14 +43,23 @@ def parameters(dtype=torch.float64):
     ]
 
 
+@pytest.fixture(params=["compiled", "by torch"])
+def driver(request, monkeypatch):
+    """Both ways to make a step: the one of the CPU, and the one of other devices, which works there too."""
+    if request.param == "by torch":
+        monkeypatch.setattr(adapter, "_is_compiled", lambda x: False)
+
+
+@pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize("k", [0, 3, 8, 13])
 @pytest.mark.parametrize("l2", [0.0, 0.05])
-def test_it_is_the_numpy_optimiser(k, l2):
+@pytest.mark.parametrize("deltas", [{}, {"delta_r": 1e-2}, {"delta_r": 1e-5, "delta_c": 0.1}])
+def test_it_is_the_numpy_optimiser(k, l2, deltas):
     """On all tensors together, 30 steps; the sketches of one seed are the same."""
     tensors = parameters()
     x = np.concatenate([p.detach().numpy().ravel() for p in tensors])
-    optimizer = CompAdaGrad(tensors, lr=0.3, **{**OPTIONS, "k": k, "l2": l2}, whole_model=True, seed=5)
-    init, update = comp_adagrad(0.3, **{**OPTIONS, "k": k, "l2": l2}, random_state=5)
+    optimizer = CompAdaGrad(tensors, lr=0.3, **{**OPTIONS, "k": k, "l2": l2}, **deltas, whole_model=True, seed=5)
+    init, update = comp_adagrad(0.3, **{**OPTIONS, "k": k, "l2": l2}, **deltas, random_state=5)
     state, loss = init(x), quadratic(tensors)
     for step in range(30):
         optimizer.zero_grad()
@@ -61,6 +71,7 @@ def test_it_is_the_numpy_optimiser(k, l2):
         np.testing.assert_allclose(found, x, atol=1e-8)
 
 
+@pytest.mark.usefixtures("driver")
 def test_corrections_between_decompositions_are_as_exact():
     """A sketch larger than those that are always decomposed anew."""
     found = []
@@ -69,8 +80,38 @@ def test_corrections_between_decompositions_are_as_exact():
         optimizer = CompAdaGrad([tensor], lr=0.3, k=40, l2=0.01, refresh=refresh)
         descend(optimizer, quadratic([tensor]), 70)
         found.append(tensor.detach())
-    assert len(optimizer.state[tensor]["recent"]) > 1
+    assert len(optimizer.state_dict()["state"][0]["recent"]) > 1
     torch.testing.assert_close(*found, atol=1e-7, rtol=0)
+
+
+def test_single_precision_loses_no_digits_of_the_state():
+    """Steps of float32 parameters follow those of float64 to the rounding of the parameters themselves."""
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        tensor = torch.nn.Parameter(torch.linspace(0, 2, 100, dtype=dtype))
+        optimizer = CompAdaGrad([tensor], lr=0.3, k=20)
+        for step in range(50):
+            tensor.grad = torch.linspace(-1, 1, 100, dtype=dtype) * (1 + step % 7)
+            optimizer.step()
+        found.append(tensor.detach().double())
+    torch.testing.assert_close(*found, atol=1e-5, rtol=0)
+
+
+def test_a_state_saved_by_0_1_0_is_read():
+    """It had one delta and counted steps."""
+    first = parameters()
+    optimizer = CompAdaGrad(first, lr=0.2, **OPTIONS)
+    descend(optimizer, quadratic(first), 7)
+    saved, second = optimizer.state_dict(), copy.deepcopy(first)
+    for group in saved["param_groups"]:
+        del group["delta_r"], group["delta_c"]
+    for state in saved["state"].values():
+        state["step"] = torch.tensor(7.0)
+    resumed = CompAdaGrad(second)
+    resumed.load_state_dict(saved)
+    descend(optimizer, quadratic(first), 5, first=7)
+    descend(resumed, quadratic(second), 5, first=7)
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def test_without_a_sketch_it_is_torchs_adagrad():
@@ -81,6 +122,7 @@ def test_without_a_sketch_it_is_torchs_adagrad():
         torch.testing.assert_close(a, b, atol=1e-10, rtol=0)
 
 
+@pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize("whole_model", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_state_dict_goes_on_where_it_stopped(dtype, whole_model, tmp_path):
@@ -103,8 +145,8 @@ def test_groups_have_their_own_options():
     before = slow.detach().clone()
     descend(optimizer, quadratic([moved, slow]), 3)
     torch.testing.assert_close(slow.detach(), before, atol=1e-8, rtol=0)
-    assert optimizer.state[moved]["rows"].numel() == 2
-    assert optimizer.state[slow]["rows"].numel() == 0
+    states = optimizer.state_dict()["state"]
+    assert (states[0]["rows"].numel(), states[1]["rows"].numel()) == (2, 0)
 
 
 def test_closures_and_tensors_without_gradient():
@@ -144,6 +186,8 @@ def test_sparse_gradients_and_bad_options_are_refused():
         ({"lr": -1.0}, "lr must be a positive"),
         ({"k": -1}, "k must be a whole number, 0 or more"),
         ({"delta": 0.0}, "delta must be a positive"),
+        ({"delta_r": -1.0}, "delta_r must be a positive"),
+        ({"delta_c": 0.0}, "delta_c must be a positive"),
         ({"refresh": 0}, "refresh must be a whole number"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -17,14 +17,16 @@ from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 class SketchedLogistic(ClassifierMixin, BaseEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
-    Gives the solution of scikit-learn's ``LogisticRegression`` with ``C = 1/alpha``: one weight vector for two classes,
+    Gives the solution of scikit-learn's ``LogisticRegression`` with the same ``C``: one weight vector for two classes,
     one per class (multinomial) for more. It starts with L-BFGS and continues with Newton steps by conjugate gradients,
     preconditioned by a sketch of the rows if the data are ill-conditioned.
 
     Parameters
     ----------
-    alpha : float
-        The ridge, above zero.
+    alpha : float, optional
+        The ridge, above zero; 1 if neither it nor ``C`` is given.
+    C : float, optional
+        Its inverse, as in scikit-learn: ``C=0.1`` is ``alpha=10``. Give one of the two.
     fit_intercept : bool
         Whether to fit unpenalised intercepts.
     solver : {"auto", "sketch", "cholesky", "cg"}
@@ -52,15 +54,16 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> from sparing import SketchedLogistic
-    >>> model = SketchedLogistic(alpha=1.0).fit([[1.0], [2.0], [-1.0], [-2.0]], ["up", "up", "down", "down"])
+    >>> model = SketchedLogistic(C=1.0).fit([[1.0], [2.0], [-1.0], [-2.0]], ["up", "up", "down", "down"])
     >>> model.predict([[0.5]]).tolist(), model.coef_.round(3).tolist()
     (['up'], [[1.007]])
     """
 
     def __init__(
         self,
-        alpha=1.0,
+        alpha=None,
         *,
+        C=None,
         fit_intercept=True,
         solver="auto",
         radius=None,
@@ -69,6 +72,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         random_state=None,
     ):
         self.alpha = alpha
+        self.C = C
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.radius = radius
@@ -78,6 +82,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows of X and their classes."""
+        ridge = self._ridge()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -96,7 +101,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         solution = solve_smooth(
             Rows(X, shift=means),
             loss,
-            checks.positive("alpha", self.alpha),
+            ridge,
             n_outputs=1 if binary else len(self.classes_),
             method=self.solver,
             max_iter=self.max_iter,
@@ -110,6 +115,14 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         self.sketch_size_ = solution.sketch_size
         self.effective_dimension_ = solution.effective_dimension
         return self
+
+    def _ridge(self) -> float:
+        """The ridge that alpha or C stands for."""
+        if self.C is None:
+            return checks.positive("alpha", 1.0 if self.alpha is None else self.alpha)
+        if self.alpha is not None:
+            raise ValueError(f"got alpha={self.alpha!r} and C={self.C!r}; they are inverses: pass one of the two.")
+        return 1 / checks.positive("C", self.C)
 
     def decision_function(self, X):
         """Scores: positive for the second of two classes, else one per class, of which the largest wins."""

@@ -110,8 +110,9 @@ RCV1: Methods = {  # not tuned
     (COMPRESSED, 64.0): {"k": 64, "step_size": 0.3},
     (COMPRESSED, 512.0): {"k": 512, "step_size": 0.3},
 }
-DRAWS = {"quick": 4, "full": 20}
+FOUR_NINE_DRAWS = {"quick": 4, "full": 10}  # the paper does not say how many it made
 FOUR_NINE_ROWS = {"quick": 2_000, "full": None}
+REUTERS_DRAWS = {"quick": 4, "full": 20}  # the paper: 4
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,11 @@ class Draws:
     methods: Methods
     draw: Callable[[str, float, int], Outcome]  # by method, dimension of the sketch and seed
     outcome: str
+    n_draws: int
     seed: int
 
     def tasks(self, scale: Scale) -> list[Task]:
-        return [Task(*method, draw) for draw in range(DRAWS[scale.name]) for method in reversed(list(self.methods))]
+        return [Task(*method, draw) for draw in range(self.n_draws) for method in reversed(list(self.methods))]
 
     def choose(self, algorithm: str, spend: float) -> Tuning | None:
         return None
@@ -141,7 +143,7 @@ def _four_nine_outcome(width: float, rows: int | None, name: str, k: float, seed
 
 def _four_nine_panel(outcome: str, width: float, scale: Scale, seed: int) -> Draws:
     draw = partial(_four_nine_outcome, width, FOUR_NINE_ROWS[scale.name])
-    return Draws(BY_WIDTH[width], draw, outcome, seed)
+    return Draws(BY_WIDTH[width], draw, outcome, FOUR_NINE_DRAWS[scale.name], seed)
 
 
 def _reuters_outcome(name: str, k: float, seed: int) -> Outcome:
@@ -149,7 +151,7 @@ def _reuters_outcome(name: str, k: float, seed: int) -> Outcome:
 
 
 def _reuters_panel(outcome: str, scale: Scale, seed: int) -> Draws:
-    return Draws(RCV1, _reuters_outcome, outcome, seed)
+    return Draws(RCV1, _reuters_outcome, outcome, REUTERS_DRAWS[scale.name], seed)
 
 
 STYLES = {

@@ -25,7 +25,7 @@ class Scale(NamedTuple):
 
 
 QUICK = Scale("quick", points=5, repetitions=10, folds=5, slow_repetitions=3, slow_stride=2)
-FULL = Scale("full", points=8, repetitions=100, folds=10, slow_repetitions=10, slow_stride=1)
+FULL = Scale("full", points=8, repetitions=100, folds=10, slow_repetitions=10, slow_stride=3)
 
 
 class Task(NamedTuple):
@@ -43,7 +43,7 @@ class Experiment(Protocol):
     """The measurements of a panel. Results depend on its seed and on the arguments alone."""
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """The runs to be made, the longest first."""
+        """The runs to be made, the most important first and the longest first among those."""
 
     def choose(self, algorithm: str, spend: float) -> Tuning | None:
         """Settings by cross-validation; None if there is nothing to choose."""

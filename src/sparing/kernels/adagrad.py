@@ -1,4 +1,4 @@
-"""What AdaGrad does to every coordinate of its own, in one pass over memory."""
+"""Diagonal AdaGrad in one pass over memory."""
 
 from math import sqrt
 
@@ -15,20 +15,3 @@ def diagonal_step(x, g, squares, eta, tau, delta, l1, l2, new_x, new_squares):
         size = max(abs(target) - eta * l1, 0.0)
         new_squares[i] = total
         new_x[i] = (size if target > 0 else -size) / (scale + eta * l2)
-
-
-@entry
-def complement(g, inside, squares, tau, delta, shift, new_squares, weights):
-    """Add the squares of P_perp g = g - inside to their sums; weights = 1 / (tau (sqrt(sums) + delta) + shift)."""
-    for i in range(g.size):
-        outside = g[i] - inside[i]
-        total = squares[i] + outside * outside
-        new_squares[i] = total
-        weights[i] = 1.0 / (tau * (sqrt(total) + delta) + shift)
-
-
-@entry
-def move(x, weights, force, multiplier, inside, new_x):
-    """x + (step of the complement) + (step inside): x - weights (force - multiplier) - inside."""
-    for i in range(x.size):
-        new_x[i] = x[i] - weights[i] * (force[i] - multiplier[i]) - inside[i]

@@ -3,15 +3,18 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from sparing import checks
-from sparing.kernels.adagrad import complement, diagonal_step, move
+from sparing.kernels import compressed as kernels
+from sparing.kernels.adagrad import diagonal_step
 from sparing.optim import root as roots
 from sparing.optim.l1_step import solve_lasso
 from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
-from sparing.sketches import SRHT, power_of_two, srht
+from sparing.sketches import AT_ONCE, SRHT, power_of_two, srht, stretch_width
+
+NONE = np.empty(0)
 
 
 class CompressedState(NamedTuple):
@@ -102,7 +105,7 @@ def comp_adagrad(
     k, refresh = checks.whole("k", k, at_least=0), 1 if l1 else checks.whole("refresh", refresh)
 
     def init(params) -> CompressedState:
-        return _begin(k, flat("params", params).size, random_state, complement=True)
+        return begin(k, flat("params", params).size, random_state, complement=True)
 
     def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
         return _round(gradient, state, params, unscaled(options, state.sketch) if scaled else options, refresh)
@@ -132,7 +135,7 @@ def rada_grad(
     k, refresh = checks.whole("k", k), checks.whole("refresh", refresh)
 
     def init(params) -> CompressedState:
-        return _begin(k, flat("params", params).size, random_state, complement=False)
+        return begin(k, flat("params", params).size, random_state, complement=False)
 
     def update(gradient, state: CompressedState, params) -> tuple[np.ndarray, CompressedState]:
         return _round(gradient, state, params, options, refresh)
@@ -152,7 +155,7 @@ def unscaled(options: Strengths, sketch: SRHT) -> Strengths:
     return options._replace(step_size=eta, tau=tau, delta_r=options.delta_r * part)
 
 
-def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
+def begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState:
     """Draw the sketch. For k = n it takes all rows of the padded transform, and no complement is left."""
     if k > n:
         raise ValueError(f"k is {k}, but there are only {n} parameters; pass a k between 0 and {n}.")
@@ -163,19 +166,19 @@ def _begin(k: int, n: int, random_state, *, complement: bool) -> CompressedState
 
 
 def _round(gradient, state: CompressedState, params, options: Strengths, refresh: int):
-    """One round on padded vectors: learn from the gradient, step, and cut the result to size."""
-    n = state.sketch.shape[1] - state.hidden.size
-    g, x = pair(gradient, params, n)
+    g, x = pair(gradient, params, state.sketch.shape[1] - state.hidden.size)
+    new_x, state = advance(x, g, state, options, refresh)
+    return like(new_x, params), state
+
+
+def advance(x, g, state: CompressedState, options: Strengths, refresh: int) -> tuple[np.ndarray, CompressedState]:
+    """One round on vectors of float64: learn from the gradient and step, both on padded vectors."""
     if state.sketch.shape[0] == 0:
-        new_x, state = _diagonal_round(x, g, state, options)
-        return like(new_x, params), state
-    g, x = np.concatenate([g, np.zeros(state.hidden.size)]), np.concatenate([x, state.hidden])
-    sketched = state.sketch.matvec(g)
-    root = roots.add(state.root, sketched, delta=options.delta_r, refresh=refresh)
-    squares, weights = _outside(g, sketched, state, options)
-    state = state._replace(root=root, squares=squares)
-    new_x = _lasso_step(x, g, state, options) if options.l1 else _ridge_step(x, g, sketched, weights, state, options)
-    return like(new_x[:n], params), state._replace(hidden=new_x[n:])
+        return _diagonal_round(x, g, state, options)
+    n = x.size
+    x, g = np.concatenate([x, state.hidden]), np.concatenate([g, np.zeros(state.hidden.size)])
+    new_x, state = _step(x, g, state, options, refresh)
+    return new_x[:n], state._replace(hidden=new_x[n:])
 
 
 def _diagonal_round(x, g, state: CompressedState, options: Strengths):
@@ -186,32 +189,33 @@ def _diagonal_round(x, g, state: CompressedState, options: Strengths):
     return new_x, state._replace(squares=squares)
 
 
-def _outside(g, sketched, state: CompressedState, options: Strengths):
-    r"""The squares of :math:`P^\perp g` added to their sums, and :math:`B`; None where there is no complement."""
-    if state.squares is None:
-        return None, None
-    squares, weights = np.empty_like(g), np.empty_like(g)
-    shift = options.step_size * options.l2
-    inside = state.sketch.rmatvec(sketched)
-    complement(g, inside, state.squares, options.tau, options.delta_c, shift, squares, weights)
-    return squares, weights
-
-
-def _ridge_step(x, g, sketched, weights, state: CompressedState, options: Strengths) -> np.ndarray:
+def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tuple[np.ndarray, CompressedState]:
     """Lemmas 5 and 6: the two subspaces part, and the multiplier keeps the second step outside the first."""
-    sketch, eta, shift = state.sketch, options.step_size, options.step_size * options.l2
-    force = eta * g
-    if shift:
-        force += shift * x
-    pull = sketch.matvec(force) if shift else eta * sketched
-    inside = sketch.rmatvec(roots.solve(state.root, pull, delta=options.delta_r, shift=shift))
-    if weights is None:
-        return x - inside
-    system = linalg.cho_factor(sketch.gram(weights), lower=True, overwrite_a=True, check_finite=False)
-    multiplier = linalg.cho_solve(system, sketch.matvec(weights * force), check_finite=False)
-    new_x = np.empty_like(x)
-    move(x, weights, force, sketch.rmatvec(multiplier), inside, new_x)
-    return new_x
+    eta, delta_r, delta_c, l2, l1, tau = options
+    k, n = state.sketch.shape
+    rows, signs, shift = state.sketch.rows, state.sketch.signs, eta * l2
+    width, work, few = stretch_width(n, k), np.empty(n), np.empty(AT_ONCE)
+    old, rest, system = (NONE, 0, 0) if state.squares is None else (state.squares, n, k)
+    sketched, pull, force = np.empty(k), np.empty(k), np.empty(n)
+    squares, weights, gram, right = np.empty(rest), np.empty(rest), np.empty((system, system)), np.empty(system)
+    out = force, squares, weights, gram, right
+    kernels.prepare(x, g, signs, rows, width, old, eta, tau, delta_c, shift, sketched, pull, out, work, few)
+    root = roots.add(state.root, sketched, delta=delta_r, refresh=refresh)
+    state = CompressedState(state.sketch, root, squares if rest else None, state.hidden)
+    if l1:
+        return _lasso_step(x, g, state, options), state
+    new_x, inside = x.copy(), roots.solve(root, pull, delta=delta_r, shift=shift)
+    multiplier = _solve_positive(gram, right) if rest else NONE
+    kernels.move(new_x, weights, force, signs, rows, width, inside, multiplier, work, few)
+    return new_x, state
+
+
+def _solve_positive(gram, right) -> np.ndarray:
+    """Solve a positive definite system, whose matrix is used up; as it is symmetric, its transpose needs no copy."""
+    _, solution, failed = lapack.dposv(gram.T, right, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the sketched weights are not positive definite; pass a larger delta_c.")
+    return solution
 
 
 def _lasso_step(x, g, state: CompressedState, options: Strengths) -> np.ndarray:

@@ -1,9 +1,12 @@
 """The square root of a growing sum of outer products, decomposed periodically and exact in between."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
+
+from sparing.kernels.root import correct
 
 DIGITS = 12  # of the rational approximation
 SMALL = 32  # size up to which a decomposition is faster than a correction
@@ -30,6 +33,8 @@ def no_moments(k: int) -> Root:
 
 def add(root: Root, z, *, delta: float, refresh: int) -> Root:
     """M + z z^T, decomposed again if it is due: see :func:`due`."""
+    if len(root.values) <= SMALL and not len(root.recent):
+        return _decomposed(root.moments + z[:, None] * z)
     turned = root.basis.T @ z
     late = due(turned, root.values, len(root.recent), delta=delta, refresh=refresh)
     root = root._replace(recent=np.vstack([root.recent, turned]))
@@ -48,8 +53,11 @@ def renewed(root: Root) -> Root:
     if not len(root.recent):
         return root
     since = root.recent @ root.basis.T
-    moments = root.moments + since.T @ since
-    values, basis = linalg.eigh(moments, driver="evd", check_finite=False)
+    return _decomposed(root.moments + since.T @ since)
+
+
+def _decomposed(moments: np.ndarray) -> Root:
+    values, basis = np.linalg.eigh(moments)
     return Root(moments, basis, np.maximum(values, 0.0), np.empty((0, len(values))))
 
 
@@ -78,16 +86,15 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     turned = root.basis.T @ v
     answer = turned / (np.sqrt(root.values + delta) + shift)
     if len(root.recent):
-        recent = root.recent
-        largest = root.values[-1] + np.sum(recent**2)
-        s, w = nodes(delta, delta + largest, shift)
-        scaled = recent / (root.values + delta + s[:, None] ** 2)[:, None, :]
-        small = np.eye(len(recent)) + scaled @ recent.T
-        parts = np.linalg.solve(small, (scaled @ turned)[..., None])[..., 0]
-        answer -= np.tensordot(w[:, None] * parts, scaled, axes=2)
+        count, k = root.recent.shape
+        largest = 2.0 ** np.ceil(np.log2(delta + root.values[-1] + np.sum(root.recent**2)))  # few of them, kept
+        s, w = nodes(delta, largest, shift)
+        scratch = np.empty((count, k)), np.empty((count, count)), np.empty(count)
+        correct(root.values, root.recent, turned, s**2, w, delta, answer, *scratch)
     return root.basis @ answer
 
 
+@lru_cache(maxsize=256)
 def nodes(smallest: float, largest: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
     r"""Nodes and weights with :math:`1/(\sqrt y + \lambda) = \sum_j w_j / (y + s_j^2)` for y between the two numbers.
 

@@ -1,6 +1,9 @@
 """CompAdaGrad for PyTorch; needs the extra ``sparing[torch]``."""
 
 from itertools import chain
+from math import isfinite
+
+import numpy as np
 
 try:
     import torch
@@ -8,10 +11,13 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('CompAdaGrad for torch needs PyTorch; run: pip install "sparing[torch]"') from error
 
 from sparing import checks
-from sparing.optim.root import due, nodes
-from sparing.sketches import power_of_two, srht
+from sparing.optim.compressed import CompressedState, advance, begin
+from sparing.optim.root import Root, due, nodes
+from sparing.optim.vectors import Strengths, strengths
+from sparing.sketches import SRHT
 
-EXACT = ("rows", "moments", "basis", "values", "recent")  # kept as they are, whatever precision parameters have
+EXACT = ("rows", "signs", "hidden", "squares", *Root._fields)  # kept as they are, whatever precision parameters have
+COMPILED = "compiled"  # where the state holds that of comp_adagrad
 
 
 class CompAdaGrad(torch.optim.Optimizer):
@@ -26,7 +32,7 @@ class CompAdaGrad(torch.optim.Optimizer):
     k : int, default=64
         Dimension of the sketch; at most as many as there are numbers to optimise: 0 is diagonal AdaGrad, that of
         ``torch.optim.Adagrad``, and so many or more is full-matrix AdaGrad.
-    tau, delta, l2, refresh : float, float, float, int
+    tau, delta, delta_r, delta_c, l2, refresh : float, or int for refresh
         As in :func:`sparing.optim.comp_adagrad`. ``l2`` is a composite term, not added to the gradient.
     whole_model : bool, default=False
         One sketch over all tensors of a group together, rather than one per tensor.
@@ -36,7 +42,9 @@ class CompAdaGrad(torch.optim.Optimizer):
     Notes
     -----
     Sketches are linear in memory: the state holds two numbers per parameter and about three :math:`k^2` matrices in
-    double precision, for each tensor or for the whole group. Sparse gradients are refused.
+    double precision, for each tensor or for the whole group. On the CPU all of the state is in double precision, and
+    the steps are the compiled ones of :func:`sparing.optim.comp_adagrad`; elsewhere torch computes them on the device.
+    Sparse gradients are refused.
 
     Examples
     --------
@@ -48,16 +56,30 @@ class CompAdaGrad(torch.optim.Optimizer):
     >>> optimizer.step()
     """
 
-    def __init__(self, params, lr=0.01, *, k=64, tau=1.0, delta=1e-4, l2=0.0, refresh=16, whole_model=False, seed=0):
-        options = {"lr": lr, "k": k, "tau": tau, "delta": delta, "l2": l2, "refresh": refresh}
-        super().__init__(params, {**options, "whole_model": whole_model, "seed": seed})
+    def __init__(
+        self,
+        params,
+        lr=0.01,
+        *,
+        k=64,
+        tau=1.0,
+        delta=1e-4,
+        delta_r=None,
+        delta_c=None,
+        l2=0.0,
+        refresh=16,
+        whole_model=False,
+        seed=0,
+    ):
+        options = {"lr": lr, "k": k, "tau": tau, "delta": delta, "delta_r": delta_r, "delta_c": delta_c, "l2": l2}
+        super().__init__(params, {**options, "refresh": refresh, "whole_model": whole_model, "seed": seed})
 
     def add_param_group(self, param_group):
         """Check the group's options first."""
         group = {**self.defaults, **param_group}
-        for name in ("lr", "tau", "delta"):
-            checks.positive(name, group[name])
-        checks.positive("l2", group["l2"], zero=True)
+        checks.positive("lr", group["lr"])
+        deltas = {name: group[name] for name in ("delta_r", "delta_c")}
+        strengths(group["lr"], group["delta"], group["l2"], 0.0, group["tau"], **deltas)
         checks.whole("k", group["k"], at_least=0)
         checks.whole("refresh", group["refresh"])
         super().add_param_group(param_group)
@@ -83,14 +105,23 @@ class CompAdaGrad(torch.optim.Optimizer):
 
     def _move(self, tensors, group) -> None:
         """One round on these tensors as one vector; its state belongs to the first of them."""
-        x = torch.cat([p.reshape(-1) for p in tensors])
-        g = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in tensors])
+        x = _joined(tensors)
+        g = _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in tensors])
         state = self.state[tensors[0]]
         if not state:
             state.update(_begin(x, group))
-        new_x = _round(x, g, state, group)
+        new_x = (_compiled_round if COMPILED in state else _round)(x, g, state, group)
         for p, part in zip(tensors, new_x.split([p.numel() for p in tensors]), strict=True):
             p.copy_(part.view_as(p))
+
+    def state_dict(self):
+        """As in torch: everything in tensors."""
+        found = super().state_dict()
+        found["state"] = {
+            number: _as_tensors(state[COMPILED]) if COMPILED in state else state
+            for number, state in found["state"].items()
+        }
+        return found
 
     def load_state_dict(self, state_dict):
         """As in torch, except that exact state is not rounded to the precision of the parameters."""
@@ -98,9 +129,41 @@ class CompAdaGrad(torch.optim.Optimizer):
         numbers = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         tensors = chain.from_iterable(group["params"] for group in self.param_groups)
         for number, p in zip(numbers, tensors, strict=True):
-            for name in EXACT:
-                if name in state_dict["state"].get(number, {}):
-                    self.state[p][name] = state_dict["state"][number][name].clone().to(p.device)
+            if number in state_dict["state"]:
+                exact = {name: state_dict["state"][number][name].clone().to(p.device) for name in EXACT}
+                self.state[p] = {COMPILED: _from_tensors(exact)} if _is_compiled(p) else exact
+
+
+def _is_compiled(x) -> bool:
+    """Whether NumPy shares the memory of the tensor: then the compiled steps of comp_adagrad are taken."""
+    return x.device.type == "cpu"
+
+
+def _as_tensors(known: CompressedState) -> dict:
+    arrays = {"rows": known.sketch.rows, "signs": known.sketch.signs, "hidden": known.hidden, **known.root._asdict()}
+    arrays["squares"] = np.zeros(known.sketch.shape[1]) if known.squares is None else known.squares
+    return {name: torch.tensor(arrays[name]) for name in EXACT}
+
+
+def _from_tensors(exact) -> CompressedState:
+    arrays = {
+        name: tensor.numpy().astype(tensor.numpy().dtype if name == "rows" else np.float64)
+        for name, tensor in exact.items()
+    }
+    whole = arrays["rows"].size == arrays["signs"].size
+    root = Root(*(arrays[name] for name in Root._fields))
+    sketch = SRHT(arrays["rows"], arrays["signs"])
+    return CompressedState(sketch, root, None if whole else arrays["squares"], arrays["hidden"])
+
+
+def _joined(tensors):
+    return tensors[0].reshape(-1) if len(tensors) == 1 else torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _strengths(group) -> Strengths:
+    """The options of a group, checked when it was added; those saved by 0.1.0 have one delta only."""
+    delta_r, delta_c = (group.get(name) or group["delta"] for name in ("delta_r", "delta_c"))
+    return Strengths(group["lr"], delta_r, delta_c, group["l2"], 0.0, group["tau"])
 
 
 def _check(p) -> None:
@@ -108,34 +171,31 @@ def _check(p) -> None:
         raise ValueError("CompAdaGrad takes no sparse gradients; pass sparse=False to the layer that makes them.")
     if not p.is_floating_point():
         raise TypeError(f"CompAdaGrad optimises real numbers; got a tensor of {p.dtype}.")
-    if not torch.isfinite(p.grad).all():
+    if not isfinite(p.grad.sum()) and not torch.isfinite(p.grad).all():  # a sum is quicker, but may overflow
         raise ValueError("a gradient holds NaN or infinity; nothing was changed: leave this step out, or clip.")
 
 
 def _begin(x, group) -> dict:
     """The sketch and no gradient yet. As many rows as numbers: all rows of the padded transform."""
-    n = x.numel()
-    padded = power_of_two(n)
-    k = padded if group["k"] >= n else group["k"]
-    sketch = srht(k, padded, group["seed"])
-    exact = {"device": x.device, "dtype": torch.float64}
-    return {
-        "step": torch.tensor(0.0),
-        "rows": torch.as_tensor(sketch.rows, device=x.device),
-        "signs": torch.as_tensor(sketch.signs, device=x.device, dtype=x.dtype),
-        "hidden": x.new_zeros(padded - n),
-        "squares": x.new_zeros(padded),
-        "moments": torch.zeros(k, k, **exact),
-        "basis": torch.eye(k, **exact),
-        "values": torch.zeros(k, **exact),
-        "recent": torch.zeros(0, k, **exact),
-    }
+    known = begin(min(group["k"], x.numel()), x.numel(), group["seed"], complement=True)
+    if _is_compiled(x):
+        return {COMPILED: known}
+    vectors = ("signs", "hidden", "squares")
+    return {name: t.to(x.device, x.dtype if name in vectors else t.dtype) for name, t in _as_tensors(known).items()}
+
+
+def _compiled_round(x, g, state, group):
+    """:func:`sparing.optim.comp_adagrad` itself, in double precision."""
+    x, g = x.double().numpy(), g.double().numpy()
+    x, state[COMPILED] = advance(x, g, state[COMPILED], _strengths(group), group["refresh"])
+    return torch.from_numpy(x)
 
 
 def _round(x, g, state, group):
     """:func:`sparing.optim.comp_adagrad` in torch: update the moments and make a step."""
+    options = _strengths(group)
     n, k, signs, rows = x.numel(), state["rows"].numel(), state["signs"], state["rows"]
-    eta, shift = group["lr"], group["lr"] * group["l2"]
+    eta, shift = options.step_size, options.step_size * options.l2
     x, g = torch.cat([x, state["hidden"]]), torch.cat([g, torch.zeros_like(state["hidden"])])
 
     def sketch(v):
@@ -144,17 +204,16 @@ def _round(x, g, state, group):
     def unsketch(z):
         return signs * _hadamard(torch.zeros_like(x).index_copy_(0, rows, z.to(x.dtype)))
 
-    state["step"] += 1
     force = eta * g + shift * x
     inside = torch.zeros_like(x)
     if k:
         sketched = sketch(g)
-        _learn(state, sketched.double(), group)
-        inside = unsketch(_solve(state, sketch(force).double(), group["delta"], shift))
+        _learn(state, sketched.double(), options.delta_r, group["refresh"])
+        inside = unsketch(_solve(state, sketch(force).double(), options.delta_r, shift))
     if k < signs.numel():
         outside = g - unsketch(sketched) if k else g
         state["squares"] += outside**2
-        weights = 1 / (group["tau"] * (state["squares"].sqrt() + group["delta"]) + shift)
+        weights = 1 / (options.tau * (state["squares"].sqrt() + options.delta_c) + shift)
         if k:
             table = _hadamard(weights.double()) * signs.numel() ** -0.5
             factor = torch.linalg.cholesky(table[rows[:, None] ^ rows])
@@ -176,10 +235,10 @@ def _hadamard(x):
     return x.reshape(-1) * n**-0.5
 
 
-def _learn(state, z, group) -> None:
+def _learn(state, z, delta, refresh) -> None:
     """Add z z^T, and decompose again when it is due: see :func:`sparing.optim.root.add`."""
     turned = state["basis"].T @ z
-    late = due(turned, state["values"], len(state["recent"]), delta=group["delta"], refresh=group["refresh"])
+    late = due(turned, state["values"], len(state["recent"]), delta=delta, refresh=refresh)
     state["recent"] = torch.cat([state["recent"], turned[None]])
     if not late:
         return
