@@ -19,6 +19,7 @@ __all__ = [
     "SketchedLogistic",
     "SketchedRidge",
     "SketchedRidgeCV",
+    "Study",
     "cells",
     "compare",
     "datasets",
@@ -32,6 +33,7 @@ __all__ = [
     "sketches",
     "solvers",
     "sources",
+    "study",
     "theory",
 ]
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         sketches,
         solvers,
         sources,
+        study,
         theory,
     )
     from sparing.estimators import (
@@ -64,13 +67,14 @@ if TYPE_CHECKING:
         SketchedRidge,
         SketchedRidgeCV,
     )
+    from sparing.study import Study
 
 
 def __getattr__(name: str):
     if name not in __all__:
         raise AttributeError(f"module 'sparing' has no attribute {name!r}; it has {', '.join(__all__)}.")
     if name[0].isupper():
-        return getattr(import_module("sparing.estimators"), name)
+        return getattr(import_module("sparing.study" if name == "Study" else "sparing.estimators"), name)
     return import_module(f"sparing.{name}")
 
 

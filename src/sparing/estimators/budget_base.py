@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks, designs
+from sparing.cells import Cells
 from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
 from sparing.learners.keepers import WIDEST_LASSO
@@ -180,17 +181,30 @@ class BudgetEstimator(BaseEstimator):
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
         fit.run_checked(X, y)
-        self._fit: OnlineFit | KeepingLearner = fit
-        if reset:
-            self._several = several
+        self._take_over(fit, several if reset else self._several)
+        if n_examples is not None:
+            self._warn_of_few_looks(n_examples)
+            _ = self.intercept_  # only partial_fit leaves this to its first use
+
+    def _learn_cells(self, cells: Cells, names) -> None:
+        """Learn from cells that were bought elsewhere."""
+        self.n_features_in_ = cells.n_attributes
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        fit = self._start(cells.n_outputs, None)
+        if isinstance(fit, OnlineFit):
+            raise ValueError("an online learner keeps no cells and cannot learn from any; leave out learner='online'.")
+        self._take_over(fit.fit_cells(cells), cells.n_outputs > 1)
+        _ = self.intercept_
+
+    def _take_over(self, fit: OnlineFit | KeepingLearner, several: bool) -> None:
+        """Publish what a learner has learnt."""
+        self._fit, self._several = fit, several
         self.learner_ = self._fit.learner if isinstance(self._fit, OnlineFit) else self._fit
         self.n_iter_, self.cells_, self.draws_ = self._fit.n_rounds, self._fit.cells, self._fit.draws
         self.spent_ = float(self._fit.spent)
         for name in ("radius", "scale", "second_moments"):
             setattr(self, f"{name}_", getattr(self.learner_, name, None))
-        if n_examples is not None:
-            self._warn_of_few_looks(n_examples)
-            _ = self.intercept_  # only partial_fit leaves this to its first use
 
     def _warn_of_few_looks(self, n_examples: int) -> None:
         """Warn of a fit that had too few looks to learn from."""

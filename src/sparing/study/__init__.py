@@ -1,0 +1,6 @@
+"""Studies: buying over weeks, at several sites, with nothing lost."""
+
+from sparing.study.errors import Conflict, OverBudget, StoreError, StudyError, Taken
+from sparing.study.study import Ask, Example, Study
+
+__all__ = ["Ask", "Conflict", "Example", "OverBudget", "StoreError", "Study", "StudyError", "Taken"]
