@@ -7,6 +7,7 @@ import json
 from hashlib import sha256
 from math import isfinite, isnan, nan
 from struct import pack, unpack
+from typing import Any
 
 from sparing import checks
 from sparing.buying.plan import Plan
@@ -29,6 +30,12 @@ def readings_of(stored: bytes) -> tuple[float, ...]:
     return unpack(f"<{len(stored) // 8}d", stored)
 
 
+def known_values(row: ExampleRow) -> dict[int, float | str | None]:
+    """What is known of an example, by the number of the attribute: a number, a word, or None where it is awaited."""
+    each = zip(whole_numbers(row.attributes), row.told, readings_of(row.readings), strict=True)
+    return {attribute: reading if code == TOLD else WORDS.get(code) for attribute, code, reading in each}
+
+
 def checked_values(settings: Settings, values) -> Values:
     """Values by number: finite numbers, or a word; None and NaN are unavailable."""
     read: Values = {}
@@ -48,6 +55,11 @@ def checked_values(settings: Settings, values) -> Values:
                 "is unavailable, or 'not bought'."
             )
     return read
+
+
+def _by_text(values: Values) -> dict[str, float | str]:
+    """As JSON has them."""
+    return {str(attribute): value for attribute, value in values.items()}
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------
@@ -116,7 +128,7 @@ def _until(settings: Settings) -> int | None:
 def tell(books: Books, settings: Settings, number: int, values: Values, y: float | None, who: str) -> int:
     """Book what was told of an ask; the number of the event, or of the earlier one that said the same."""
     row = books.ask(number)
-    body = {"values": {str(attribute): value for attribute, value in values.items()}, "y": y}
+    body = {"values": _by_text(values), "y": y}
     digest = sha256(f"{number}:{json_of(body)}".encode()).digest()
     said = _said_before(books, row)
     for event in said:
@@ -256,7 +268,7 @@ def correct(
 ) -> int:
     """Replace what was told; money and earlier plans stay. The number of the event."""
     example = known_example(books, name)
-    body = {"values": {str(attribute): value for attribute, value in values.items()}, "y": y, "why": why}
+    body: dict[str, Any] = {"values": _by_text(values), "y": y, "why": why}
     digest = sha256(f"{name}:{expected}:{json_of(body)}".encode()).digest()
     if example.event != expected:
         last = books.events([example.event])
@@ -271,7 +283,7 @@ def correct(
             raise Conflict(f"{settings.attributes[attribute]} of {name!r} was not told yet; tell it first.")
         if value == WORDS[NOT_BOUGHT]:
             raise ValueError("a correction moves no money; correct a value to a number, or to None for unavailable.")
-    if not values and y is None or (y is not None and example.y is None):
+    if (not values and y is None) or (y is not None and example.y is None):
         raise Conflict(f"there is nothing to correct of {name!r}, or its target was not told yet.")
     body["was"] = {"told": example.told.hex(), "readings": example.readings.hex(), "y": example.y}
     event = books.event("correct", who, body, example=example.number, digest=digest)

@@ -24,12 +24,12 @@ def amount(what: str, value) -> Decimal:
 
 
 def decimals_needed(amounts: Iterable[Decimal]) -> int:
-    """How many decimal places it takes to write all these amounts exactly.
+    """How many decimal places these amounts are written with, at most.
 
     >>> decimals_needed([Decimal("12.50"), Decimal("0.125"), Decimal("1E+2")])
     3
     """
-    return max((max(0, -int(each.normalize().as_tuple().exponent)) for each in amounts), default=0)
+    return max((max(0, -int(each.as_tuple().exponent)) for each in amounts), default=0)
 
 
 def units(what: str, value: Decimal, decimals: int) -> int:

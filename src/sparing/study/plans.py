@@ -50,18 +50,22 @@ class Plans:
 
     def due(self, version: int) -> int:
         """The number of settled examples from which on the plan after this one is due."""
-        return min(self.settings.learner.next_plan << version, 2**62)
+        return self.settings.learner.next_plan << version
 
     def catch_up(self, cells_at) -> int:
         """Make all plans that are due; the version in force. ``cells_at(event)`` are the cells as of an event."""
         while True:
-            state = sa.select(STUDY.c.settled, STUDY.c.plan).where(STUDY.c.id == self.study)
-            settled, version = self.store.read(lambda connection: connection.execute(state).one())
-            if settled < self.due(version):
-                self.store.read(lambda connection: self.plan(connection, version))
+            version, event = self.store.read(self._next)
+            if event is None:
                 return version
-            event = self.store.read(lambda connection: self._event_of(connection, self.due(version)))
             self._insert(version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event)))
+
+    def _next(self, connection: Connection) -> tuple[int, int | None]:
+        """The version in force, which is read, and the event of which the next is made, if one is due."""
+        state = sa.select(STUDY.c.settled, STUDY.c.plan).where(STUDY.c.id == self.study)
+        settled, version = connection.execute(state).one()
+        self._get(connection, version)
+        return version, None if settled < self.due(version) else self._event_of(connection, self.due(version))
 
     def _event_of(self, connection: Connection, n_settled: int) -> int:
         """The event by which so many examples had been settled."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
+from warnings import catch_warnings, filterwarnings, warn
 
 import numpy as np
 
@@ -59,7 +60,8 @@ class Settings:
             seed=checks.seed(seed),
             lease=None if lease is None else checks.positive("lease", lease),
         )
-        _ = settings.learner  # refuses what learners refuse
+        if settings.learner.blind_spots:  # and learners refuse what they refuse
+            warn(settings.learner.blind_spots, UserWarning, stacklevel=4)
         return settings, None if in_all is None else money.units("total", in_all, decimals)
 
     def to_json(self) -> str:
@@ -118,7 +120,9 @@ class Settings:
     def fitted(self, cells: Cells):
         """The estimator, fitted to these cells."""
         classes = {} if self.classes is None else {"classes": self.classes}
-        return self.estimator().fit_cells(cells, names=self.attributes, **classes)
+        with catch_warnings():
+            filterwarnings("ignore", category=UserWarning)  # blind spots were named when the study was created
+            return self.estimator().fit_cells(cells, names=self.attributes, **classes)
 
     def target(self, y) -> float:
         """A target as a number: itself, or the place of a label among the classes."""

@@ -2,20 +2,19 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from sparing.cells import Cells
-from sparing.study.books import TOLD
+from sparing.study.books import AT_ONCE, EXAMPLES, TOLD, ExampleRow
 from sparing.study.plans import Plans
 from sparing.study.settings import Settings
 from sparing.study.store import EVENT, EXAMPLE, SNAPSHOT
 
-COLUMNS = ("number", "plan", "attributes", "told", "readings", "y", "settled", "event", "state")
 CHANGING = ("tell", "correct", "withdraw")  # kinds of events after which settled cells may be others
-AT_ONCE = 500  # rows that are fetched by one statement
 
 
 class Settled:
@@ -39,7 +38,7 @@ class Settled:
             )  # fmt: skip
             changed = _rows_of(connection, study, sorted(connection.execute(later).scalars()))
         old = np.isin(self.numbers, [row.number for row in changed], invert=True)
-        rows = sorted((row for row in changed if row.state != "withdrawn"), key=lambda row: row.settled)
+        rows = sorted((row for row in changed if row.state != "withdrawn"), key=lambda row: row.settled or 0)
         cells, numbers = self.cells if old.all() else self.cells.take(np.flatnonzero(old)), self.numbers[old]
         if rows:
             fresh = _cells_of(connection, plans, rows)
@@ -74,8 +73,8 @@ def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) ->
     amended = {row.number for row in rows if row.event > event}
     if amended:
         undone = _before_corrections(connection, study, event)
-        rows = [row._replace(**undone[row.number]) if row.number in amended & undone.keys() else row for row in rows]
-    return _cells_of(connection, plans, sorted(rows, key=lambda row: row.settled))
+        rows = [replace(row, **undone[row.number]) if row.number in amended & undone.keys() else row for row in rows]
+    return _cells_of(connection, plans, sorted(rows, key=lambda row: row.settled or 0))
 
 
 def _before_corrections(connection: Connection, study: int, event: int) -> dict[int, dict]:
@@ -91,18 +90,17 @@ def _before_corrections(connection: Connection, study: int, event: int) -> dict[
     return before
 
 
-def _rows(connection: Connection, study: int, *conditions) -> list:
-    wanted = sa.select(*(EXAMPLE.c[name] for name in COLUMNS)).where(EXAMPLE.c.study == study, *conditions)
-    return list(connection.execute(wanted))
+def _rows(connection: Connection, study: int, *conditions) -> list[ExampleRow]:
+    return [ExampleRow(*row) for row in connection.execute(EXAMPLES.where(*conditions), {"of": study})]
 
 
-def _rows_of(connection: Connection, study: int, numbers: list[int]) -> list:
+def _rows_of(connection: Connection, study: int, numbers: list[int]) -> list[ExampleRow]:
     parts = (numbers[first : first + AT_ONCE] for first in range(0, len(numbers), AT_ONCE))
     settled = EXAMPLE.c.settled.is_not(None)
     return [row for part in parts for row in _rows(connection, study, settled, EXAMPLE.c.number.in_(part))]
 
 
-def _cells_of(connection: Connection, plans: Plans, rows: list) -> Cells:
+def _cells_of(connection: Connection, plans: Plans, rows: list[ExampleRow]) -> Cells:
     """The cells of these rows, whose target is known; a value that was not told is not kept."""
     settings = plans.settings
     cells = Cells(len(settings.attributes), n_outputs=settings.n_outputs)

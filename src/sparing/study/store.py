@@ -54,6 +54,11 @@ class Store:
         return self._engine
 
     @property
+    def shown(self) -> str:
+        """The address, as it may be printed."""
+        return self.url.render_as_string(hide_password=True) if "://" in self.address else self.address
+
+    @property
     def is_sqlite(self) -> bool:
         """Whether this is a file."""
         return self.url.get_backend_name() == "sqlite"
@@ -86,7 +91,7 @@ class Store:
                     return work(connection)
             except sa.exc.DBAPIError as error:
                 if attempt == RETRIES or not (error.connection_invalidated or _is_passing(error)):
-                    raise _explained(error, self.address) from error
+                    raise _explained(error, self.shown) from error
                 time.sleep(0.1 * 2**attempt)
         raise AssertionError
 
@@ -155,7 +160,7 @@ EXPLAINED = {  # by what SQLite or PostgreSQL say
     "unable to open database file": "the file cannot be opened; check the path and the rights to its folder",
     "malformed": "the file is damaged; nothing was stored. Restore a backup, and run `sparing study check` on it",
     "not a database": "this is no SQLite file, or it is damaged. Check the path, or restore a backup",
-    "database is locked": f"other writers kept the file busy for {PATIENCE} seconds; nothing was stored. Repeat the call",
+    "database is locked": f"others kept the file busy for {PATIENCE} seconds; nothing was stored. Repeat the call",
     "never changed or deleted": "events are never changed or deleted; correct a value with `correct`",
 }
 PASSING = ("40001", "40P01", "57P01", "57P02", "57P03")  # states of PostgreSQL: conflicts, and servers that restart
@@ -166,13 +171,11 @@ def _is_passing(error: sa.exc.DBAPIError) -> bool:
     return getattr(error.orig, "sqlstate", None) in PASSING
 
 
-def _explained(error: sa.exc.DBAPIError, address: str) -> StudyError:
+def _explained(error: sa.exc.DBAPIError, shown: str) -> StudyError:
     said = str(error.orig)
-    if isinstance(error, sa.exc.IntegrityError) and "books" not in said:
-        return Conflict(f"somebody else has just stored the same: {said.strip().splitlines()[0]}; repeat the call.")
-    shown = sa.make_url(address).render_as_string(hide_password=True) if "://" in address else address
     for words, meaning in EXPLAINED.items():
         if words in said:
             return StoreError(f"{shown}: {meaning}.")
+    if isinstance(error, sa.exc.IntegrityError) and "UNIQUE" in said.upper():
+        return Conflict(f"somebody else has just stored the same: {said.strip().splitlines()[0]}; repeat the call.")
     return StoreError(f"{shown}: {' '.join(said.split())}")
-

@@ -2,53 +2,24 @@
 
 import getpass
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import uuid4
 
 from sparing.cells import Cells
 from sparing.study import money
-from sparing.study.errors import StoreError
 from sparing.study.settings import Settings
+from sparing.study.views import Ask, Example
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sparing.study.books import AskRow, Books, ExampleRow
+    from sparing.study.books import Books
     from sparing.study.checking import Findings
     from sparing.study.report import Report
     from sparing.study.settled import Settled
 
 T = TypeVar("T")
 REFIT_SHARE = 0.05  # of settled examples that are new, from which on a worker makes a snapshot
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What to buy of one example, for how much. ``key`` goes to the seller as its idempotency key."""
-
-    key: str
-    example: str
-    holder: str
-    attributes: tuple[int, ...]
-    names: tuple[str, ...]
-    price: str
-    state: str
-    told: tuple[str, ...]  # those of the names that were told already
-
-
-@dataclass(frozen=True)
-class Example:
-    """What is known of one example; ``event`` is the last that changed it, which :meth:`Study.correct` wants to know."""
-
-    name: str
-    number: int
-    plan: int
-    state: str
-    values: dict[str, float | str | None]  # a number, "unavailable", "not bought"; None where it is awaited
-    y: Any
-    event: int
 
 
 class Study:
@@ -134,36 +105,15 @@ class Study:
         name : str
             Several studies may share a database.
         """
-        import sqlalchemy as sa
-
-        from sparing.study.plans import plan_row
-        from sparing.study.store import FORMAT, PLAN, STUDY
+        from sparing.study import opening
 
         moments = None if second_moments is None else [float(moment) for moment in second_moments]
         options = {"learner": learner, "penalty": penalty, "features": features, "design": design}
-        classes = None if classes is None else list(classes)
         settings, units = Settings.checked(
             attributes, prices, groups, budget, total, classes, options | {"second_moments": moments},
             n_examples, seed, lease,
         )  # fmt: skip
-        first = settings.learner.buyer.plan
-        row = {
-            "uid": uuid4().hex, "name": name, "format": FORMAT, "settings": settings.to_json(),
-            "decimals": settings.decimals, "total": units,
-            **dict.fromkeys(("committed", "spent", "head", "examples", "asks", "settled", "changed", "plan"), 0),
-        }  # fmt: skip
-
-        def insert(connection):
-            if connection.execute(sa.select(STUDY.c.id).where(STUDY.c.name == name)).first():
-                raise StoreError(f"there is a study {name!r} in this database already; open it, or choose another name.")
-            highest = connection.execute(sa.select(sa.func.max(STUDY.c.id))).scalar()
-            number = (highest or 0) + 1
-            connection.execute(sa.insert(STUDY), row | {"id": number})
-            connection.execute(sa.insert(PLAN), plan_row(number, 0, 0, 0, first))
-
-        store = _store(address)
-        store.prepare()
-        store.write(insert)
+        opening.create(_store(address), settings, units, name)
         return cls.open(address, name=name)
 
     @classmethod
@@ -172,29 +122,10 @@ class Study:
 
         With ``make_plans=False`` plans that are due are left to :meth:`work`, so that no call waits for one.
         """
-        import sqlalchemy as sa
-
-        from sparing.study.store import FORMAT, STUDY
-
         store = _store(address)
-        if not store.has_tables():
-            raise StoreError(f"there is no study in {str(address)!r}; check the address, or create one.")
-        wanted = sa.select(STUDY.c.id, STUDY.c.uid, STUDY.c.name, STUDY.c.format, STUDY.c.settings, STUDY.c.total)
-        rows = store.read(lambda connection: connection.execute(wanted.order_by(STUDY.c.id)).all())
-        found = [row for row in rows if name in (None, row.name)]
-        if len(found) != 1:
-            names = ", ".join(repr(row.name) for row in rows) or "none"
-            raise StoreError(f"name one of the studies in {str(address)!r}: {names}; got {name!r}.")
-        if found[0].format > FORMAT:
-            raise StoreError(
-                f"this study has format {found[0].format}, and this version of sparing knows {FORMAT}; install a newer "
-                "version of sparing."
-            )
-        if found[0].format < FORMAT:
-            raise StoreError(
-                f"this study has format {found[0].format}; make a backup, then run: sparing study upgrade {address}"
-            )
-        return cls(store, found[0], make_plans=make_plans)
+        from sparing.study import opening
+
+        return cls(store, opening.find(store, name), make_plans=make_plans)
 
     def close(self) -> None:
         """Give the connections back; the study itself needs no closing."""
@@ -230,7 +161,7 @@ class Study:
             books.fetch(names=names)
             plan = self._plans.plan(books.connection, books.plan)
             rows = [asks.ask(books, self.settings, plan, name, who) for name in names]
-            return [self._shown(row, books.example(row.example)) for row in rows]
+            return [Ask.of(self.settings, self.uid, row, books.example(row.example)) for row in rows]
 
         while (asked := self._write(work)) is None:
             self._catch_up()
@@ -255,10 +186,11 @@ class Study:
         """As :meth:`tell`, for several (ask, values, y) at once: all of them or none."""
         from sparing.study import asks
 
+        settings = self.settings
         told = [
-            (self._number(ask), asks.checked_values(self.settings, values), None if y is None else self.settings.target(y))
+            (self._number(ask), asks.checked_values(settings, values), None if y is None else settings.target(y))
             for ask, values, y in answers
-        ]  # fmt: skip
+        ]
         actor = None if who is None else _name("who", who)
 
         def work(books):
@@ -324,10 +256,10 @@ class Study:
         return self._write(lambda books: asks.withdraw(books, name, who or _me(), why))
 
     def work(self) -> None:
-        """Do what no call should wait for: expire leases, make the plans that are due, store a snapshot of the cells."""
-        from sparing.study.store import SNAPSHOT
-
+        """Do what no call should wait for: expire leases, make plans that are due, store a snapshot of the cells."""
         import sqlalchemy as sa
+
+        from sparing.study.store import SNAPSHOT
 
         self.expire(who="sparing")
         self._catch_up()
@@ -379,7 +311,7 @@ class Study:
         def look(connection):
             return asks.known_example(Books(connection, self._id, lock=False), name)
 
-        return self._described(self._store.read(look))
+        return Example.of(self.settings, self._store.read(look))
 
     def asks(self, *, state: str = "open", who: str | None = None) -> list[Ask]:
         """Asks in this state, in the order in which they were made; of all holders, or of one."""
@@ -394,7 +326,7 @@ class Study:
             rows = [AskRow(*row) for row in connection.execute(wanted.order_by(ASK.c.number), {"of": self._id})]
             books = Books(connection, self._id, lock=False)
             books.fetch(examples=[row.example for row in rows])
-            return [self._shown(row, books.example(row.example)) for row in rows]
+            return [Ask.of(self.settings, self.uid, row, books.example(row.example)) for row in rows]
 
         return self._store.read(look)
 
@@ -411,7 +343,10 @@ class Study:
         return table(self)
 
     def check(self, *, replay: bool = False) -> "Findings":
-        """Compare the books with the events; with ``replay``, draw every query again. Raises ``StudyError`` if they differ."""
+        """Compare the books with sums over the tables; with ``replay``, with all events, and draw every query again.
+
+        Raises ``StudyError`` where they differ.
+        """
         from sparing.study.checking import check
 
         return check(self, replay=replay)
@@ -467,27 +402,6 @@ class Study:
         if uid != self.uid or not number.isdecimal():
             raise ValueError(f"{key!r} is not the key of an ask of this study, such as '{self.uid}-0'; check it.")
         return int(number)
-
-    def _shown(self, row: "AskRow", example: "ExampleRow") -> Ask:
-        from sparing.study.asks import whole_numbers
-
-        attributes = whole_numbers(row.attributes)
-        names = tuple(self.settings.attributes[attribute] for attribute in attributes)
-        told = tuple(name for name, code in zip(names, row.told, strict=True) if code)
-        price = money.text(row.price, self.settings.decimals)
-        return Ask(f"{self.uid}-{row.number}", example.name, row.holder, attributes, names, price, row.state, told)
-
-    def _described(self, row: "ExampleRow") -> Example:
-        from sparing.study.asks import WORDS, readings_of, whole_numbers
-        from sparing.study.books import AWAITED, TOLD
-
-        known: dict[str, float | str | None] = {}
-        for attribute, code, reading in zip(
-            whole_numbers(row.attributes), row.told, readings_of(row.readings), strict=True
-        ):
-            value = reading if code == TOLD else None if code == AWAITED else WORDS[code]
-            known[self.settings.attributes[attribute]] = value
-        return Example(row.name, row.number, row.plan, row.state, known, self.settings.label(row.y), row.event)
 
 
 def _store(address):
