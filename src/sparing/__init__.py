@@ -19,6 +19,7 @@ __all__ = [
     "SketchedLogistic",
     "SketchedRidge",
     "SketchedRidgeCV",
+    "Study",
     "cells",
     "compare",
     "datasets",
@@ -34,6 +35,7 @@ __all__ = [
     "sketches",
     "solvers",
     "sources",
+    "study",
     "theory",
 ]
 
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
         sketches,
         solvers,
         sources,
+        study,
         theory,
     )
     from sparing.estimators import (
@@ -68,11 +71,14 @@ if TYPE_CHECKING:
         load_model,
         save_model,
     )
+    from sparing.study import Study
 
 
 def __getattr__(name: str):
     if name not in __all__:
         raise AttributeError(f"module 'sparing' has no attribute {name!r}; it has {', '.join(__all__)}.")
+    if name == "Study":
+        return import_module("sparing.study").Study
     if name[0].isupper() or name.endswith("_model"):
         return getattr(import_module("sparing.estimators"), name)
     return import_module(f"sparing.{name}")

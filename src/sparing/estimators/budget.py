@@ -58,6 +58,11 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
         self._learn(X, y, sample_weight, reset=reset)
         return self
 
+    def fit_cells(self, cells, *, names=None):
+        """Learn from cells that were bought elsewhere, such as those of a study; ``names`` are those of the columns."""
+        self._learn_cells(cells, names)
+        return self
+
     def _model_shape(self, of_outputs):
         if self._several:
             return of_outputs

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks, designs
+from sparing.cells import Cells
 from sparing.estimators.columns import Columns, is_frame, learn_columns
 from sparing.estimators.known_in_part import KnownInPart
 from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
@@ -228,6 +229,18 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
             _ = self.intercept_  # only partial_fit leaves this to its first use
+
+    def _learn_cells(self, cells: Cells, names) -> None:
+        """Learn from cells that were bought elsewhere."""
+        self.n_features_in_ = cells.n_attributes
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        fit = self._start(cells.n_outputs, None)
+        if isinstance(fit, OnlineFit):
+            raise ValueError("an online learner keeps no cells and cannot learn from any; leave out learner='online'.")
+        self._several = cells.n_outputs > 1
+        self._take_over(fit.fit_cells(cells))
+        _ = self.intercept_
 
     def _take_over(self, fit: OnlineFit | KeepingLearner) -> None:
         """Publish what was learnt: here, or as a model file has it."""

@@ -57,6 +57,15 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
         self.classes_ = known
         return self
 
+    def fit_cells(self, cells, *, classes, names=None):
+        """Learn from cells that were bought elsewhere, whose targets are signs: one column, or one for each class."""
+        classes = unique_labels(classes)
+        if cells.n_outputs != (1 if len(classes) == 2 else len(classes)):
+            raise ValueError(f"the cells have {cells.n_outputs} targets for {len(classes)} classes; pass all classes.")
+        self._learn_cells(cells, names)
+        self.classes_ = classes
+        return self
+
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""
         return self._copy_to(SGDClassifier(loss="squared_error", fit_intercept=self.fit_intercept))

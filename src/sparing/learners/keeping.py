@@ -12,6 +12,7 @@ import numpy as np
 
 from sparing import checks, designs
 from sparing.buying.buyer import Buyer
+from sparing.buying.plan import Plan
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.learners.ask_tell import Loop
@@ -186,6 +187,17 @@ class KeepingLearner(Saved, Loop):
         else:
             ends = {"budget": self.buyer.shop.budget, "n_examples": in_all}
             self.buyer.follow_design(designs.worthwhile, variances, weights, looks=looks, **ends)
+
+    @property
+    def next_plan(self) -> int:
+        """The number of examples at which the next plan will be made; the one after it is made at twice as many."""
+        return self._next_plan
+
+    def plan_after(self, cells: Cells) -> Plan:
+        """The plan that this learner makes once it has been told just these cells: a pure function of them."""
+        told = type(self)(**self._settings() | {"groups": self.groups}).fit_cells(cells)
+        told._replan()
+        return told.buyer.plan
 
     # The model -------------------------------------------------------------------------------------------------------
 

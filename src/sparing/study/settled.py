@@ -1,0 +1,120 @@
+"""The cells of settled examples: read once, and then only what has changed since."""
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from sparing.cells import Cells
+from sparing.study.books import AT_ONCE, EXAMPLES, TOLD, ExampleRow
+from sparing.study.plans import Plans
+from sparing.study.settings import Settings
+from sparing.study.store import EVENT, EXAMPLE, SNAPSHOT
+
+CHANGING = ("tell", "correct", "withdraw")  # kinds of events after which settled cells may be others
+
+
+class Settled:
+    """Cells as of an event, with the number of the example of each, in the order in which they were settled."""
+
+    def __init__(self, cells: Cells, numbers: np.ndarray, event: int):
+        self.cells, self.numbers, self.event = cells, numbers, event
+
+    @classmethod
+    def none(cls, settings: Settings) -> "Settled":
+        """Before the first event."""
+        return cls(Cells(len(settings.attributes), n_outputs=settings.n_outputs), np.empty(0, np.int64), 0)
+
+    def at_head(self, connection: Connection, study: int, plans: Plans, head: int) -> "Settled":
+        """The same as of the last event: only later events, and the examples that they changed, are read."""
+        if not self.event:
+            changed = _rows(connection, study, EXAMPLE.c.settled.is_not(None))
+        else:
+            later = sa.select(EVENT.c.example).distinct().where(
+                EVENT.c.study == study, EVENT.c.number > self.event, EVENT.c.kind.in_(CHANGING)
+            )  # fmt: skip
+            changed = _rows_of(connection, study, sorted(connection.execute(later).scalars()))
+        old = np.isin(self.numbers, [row.number for row in changed], invert=True)
+        rows = sorted((row for row in changed if row.state != "withdrawn"), key=lambda row: row.settled or 0)
+        cells, numbers = self.cells if old.all() else self.cells.take(np.flatnonzero(old)), self.numbers[old]
+        if rows:
+            fresh = _cells_of(connection, plans, rows)
+            cells, numbers = Cells.merge([cells, fresh]), np.append(numbers, [row.number for row in rows])
+        return Settled(cells, numbers, head)
+
+    # A cache that may be deleted -------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """As a snapshot holds it."""
+        file = io.BytesIO()
+        np.savez_compressed(file, numbers=self.numbers, **self.cells.state())  # type: ignore[arg-type]
+        return file.getvalue()
+
+    @classmethod
+    def from_snapshot(cls, connection: Connection, study: int) -> "Settled | None":
+        """The newest one, if there is any."""
+        newest = sa.select(SNAPSHOT.c.event, SNAPSHOT.c.content).where(
+            SNAPSHOT.c.study == study, SNAPSHOT.c.kind == "cells"
+        )
+        row = connection.execute(newest.order_by(SNAPSHOT.c.event.desc()).limit(1)).one_or_none()
+        if row is None:
+            return None
+        with np.load(io.BytesIO(row.content), allow_pickle=False) as stored:
+            return cls(Cells.from_state(dict(stored)), stored["numbers"], row.event)
+
+
+def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) -> Cells:
+    """Cells of the examples that had been settled by an event, with the values that they had then."""
+    rows = _rows(connection, study, EXAMPLE.c.settled <= event)
+    rows = [row for row in rows if not (row.state == "withdrawn" and row.event <= event)]
+    amended = {row.number for row in rows if row.event > event}
+    if amended:
+        undone = _before_corrections(connection, study, event)
+        rows = [replace(row, **undone[row.number]) if row.number in amended & undone.keys() else row for row in rows]
+    return _cells_of(connection, plans, sorted(rows, key=lambda row: row.settled or 0))
+
+
+def _before_corrections(connection: Connection, study: int, event: int) -> dict[int, dict]:
+    """What was known of each example before its first correction after an event."""
+    corrections = sa.select(EVENT.c.example, EVENT.c.body).where(
+        EVENT.c.study == study, EVENT.c.number > event, EVENT.c.kind == "correct"
+    )
+    before: dict[int, dict] = {}
+    for example, body in connection.execute(corrections.order_by(EVENT.c.number)):
+        was = json.loads(body)["was"]
+        known = {"told": bytes.fromhex(was["told"]), "readings": bytes.fromhex(was["readings"]), "y": was["y"]}
+        before.setdefault(example, known)
+    return before
+
+
+def _rows(connection: Connection, study: int, *conditions) -> list[ExampleRow]:
+    return [ExampleRow(*row) for row in connection.execute(EXAMPLES.where(*conditions), {"of": study})]
+
+
+def _rows_of(connection: Connection, study: int, numbers: list[int]) -> list[ExampleRow]:
+    parts = (numbers[first : first + AT_ONCE] for first in range(0, len(numbers), AT_ONCE))
+    settled = EXAMPLE.c.settled.is_not(None)
+    return [row for part in parts for row in _rows(connection, study, settled, EXAMPLE.c.number.in_(part))]
+
+
+def _cells_of(connection: Connection, plans: Plans, rows: list[ExampleRow]) -> Cells:
+    """The cells of these rows, whose target is known; a value that was not told is not kept."""
+    settings = plans.settings
+    cells = Cells(len(settings.attributes), n_outputs=settings.n_outputs)
+    if not rows:
+        return cells
+    attributes = np.frombuffer(b"".join(row.attributes for row in rows), "<i4")
+    told = np.frombuffer(b"".join(row.told for row in rows), np.uint8)
+    readings = np.frombuffer(b"".join(row.readings for row in rows), "<f8")
+    sizes = np.array([len(row.told) for row in rows])
+    by_plan = np.repeat([row.plan for row in rows], sizes)
+    chances = np.empty(attributes.size)
+    for version in np.unique(by_plan):
+        of_plan = by_plan == version
+        chances[of_plan] = plans.chances(connection, int(version))[attributes[of_plan]]
+    targets = settings.learnt(np.array([row.y for row in rows]))
+    cells.extend(sizes, attributes, np.where(told == TOLD, readings, np.nan), targets, probabilities=chances)
+    return cells

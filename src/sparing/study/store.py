@@ -1,0 +1,181 @@
+"""The database below a study: its tables, its transactions, and what its errors mean. SQLite and PostgreSQL.
+
+The types of columns are written down once, in the migrations that make them.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from sparing.study.errors import Conflict, StoreError, StudyError
+
+FORMAT = 1  # of the tables; raised with a migration
+PATIENCE = 60  # seconds to wait for other writers
+RETRIES = 4  # of a call whose connection was lost: every call may be repeated
+
+T = TypeVar("T")
+
+
+def _table(name: str, columns: str) -> sa.TableClause:
+    return sa.table(name, *map(sa.column, columns.split()))
+
+
+STUDY = _table(
+    "study", "id uid name format settings decimals total committed spent head examples asks settled changed plan"
+)
+EVENT = _table("event", "study number at actor kind example ask digest body")
+EXAMPLE = _table("example", "study number name plan attributes state told readings y ask settled event")
+ASK = _table("ask", "study number example holder attributes told price paid released state until events")
+PLAN = _table("plan", "study version event n_settled shares chances sparing")
+SNAPSHOT = _table("snapshot", "study event kind content")
+
+
+class Store:
+    """A database of studies: ``path`` of an SQLite file, or the address of a PostgreSQL database."""
+
+    def __init__(self, address):
+        self.address = str(address)
+        self.url = _url(self.address)
+        self._engine: Engine | None = None
+        self._process = os.getpid()
+
+    @property
+    def engine(self) -> Engine:
+        """Connections of this process: none is shared across a fork."""
+        if self._engine is None or self._process != os.getpid():
+            if self._engine is not None:
+                self._engine.dispose(close=False)
+            self._engine, self._process = _engine(self.url), os.getpid()
+        return self._engine
+
+    @property
+    def shown(self) -> str:
+        """The address, as it may be printed."""
+        return self.url.render_as_string(hide_password=True) if "://" in self.address else self.address
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this is a file."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """The file of an SQLite database."""
+        return Path(str(self.url.database))
+
+    def close(self) -> None:
+        """Give all connections back."""
+        if self._engine is not None and self._process == os.getpid():
+            self._engine.dispose()
+        self._engine = None
+
+    # Transactions ----------------------------------------------------------------------------------------------------
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in one transaction that may write; once more where the connection was lost."""
+        return self._run(work, {"writes": True})
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` on one consistent state of the database."""
+        return self._run(work, {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"})
+
+    def _run(self, work: Callable[[Connection], T], options: dict) -> T:
+        for attempt in range(RETRIES + 1):
+            try:
+                with self.engine.connect().execution_options(**options) as connection, connection.begin():
+                    return work(connection)
+            except sa.exc.DBAPIError as error:
+                if attempt == RETRIES or not (error.connection_invalidated or _is_passing(error)):
+                    raise _explained(error, self.shown) from error
+                time.sleep(0.1 * 2**attempt)
+        raise AssertionError
+
+    # Formats ---------------------------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Make the tables, or bring those of an older format up to date; within one transaction."""
+        from alembic import command
+        from alembic.config import Config
+
+        def migrate(connection):
+            config = Config()
+            config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+        if self.is_sqlite and not self.path.parent.is_dir():
+            raise StoreError(f"there is no folder {str(self.path.parent)!r} to write to; create it first.")
+        self.write(migrate)
+
+    def has_tables(self) -> bool:
+        """Whether studies are, or may be, in this database."""
+        if self.is_sqlite and not self.path.exists():
+            return False
+        return self.read(lambda connection: sa.inspect(connection).has_table("study"))
+
+
+def _url(address: str) -> sa.URL:
+    if "://" not in address:
+        return sa.URL.create("sqlite", database=address)
+    url = sa.make_url(address)
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise StoreError(f"{url.drivername} is not supported; give an SQLite file or a postgresql:// address.")
+    return url
+
+
+def _engine(url: sa.URL) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return sa.create_engine(url, pool_pre_ping=True)
+    engine = sa.create_engine(url, connect_args={"isolation_level": None, "timeout": PATIENCE})
+
+    @sa.event.listens_for(engine, "connect")
+    def settle(connection, _record):
+        # FULL: a commit that was answered survives a power failure.
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection):
+        # A deferred transaction that writes later may find that others have written since, and must then fail.
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+# What errors mean -----------------------------------------------------------------------------------------------------
+
+EXPLAINED = {  # by what SQLite or PostgreSQL say
+    "disk is full": "the disk is full; nothing of this call was stored. Make room, and repeat it",
+    "No space left": "the disk is full; nothing of this call was stored. Make room, and repeat it",
+    "disk I/O error": "the disk did not take what was written; nothing of this call was stored. Check it, and repeat",
+    "readonly database": "the file or its folder is read-only; nothing was stored. Allow writing to both",
+    "unable to open database file": "the file cannot be opened; check the path and the rights to its folder",
+    "malformed": "the file is damaged; nothing was stored. Restore a backup, and run `sparing study check` on it",
+    "not a database": "this is no SQLite file, or it is damaged. Check the path, or restore a backup",
+    "database is locked": f"others kept the file busy for {PATIENCE} seconds; nothing was stored. Repeat the call",
+    "never changed or deleted": "events are never changed or deleted; correct a value with `correct`",
+}
+PASSING = ("40001", "40P01", "57P01", "57P02", "57P03")  # states of PostgreSQL: conflicts, and servers that restart
+
+
+def _is_passing(error: sa.exc.DBAPIError) -> bool:
+    """Whether the same call may succeed a moment later."""
+    return getattr(error.orig, "sqlstate", None) in PASSING
+
+
+def _explained(error: sa.exc.DBAPIError, shown: str) -> StudyError:
+    said = str(error.orig)
+    for words, meaning in EXPLAINED.items():
+        if words in said:
+            return StoreError(f"{shown}: {meaning}.")
+    if isinstance(error, sa.exc.IntegrityError) and "UNIQUE" in said.upper():
+        return Conflict(f"somebody else has just stored the same: {said.strip().splitlines()[0]}; repeat the call.")
+    return StoreError(f"{shown}: {' '.join(said.split())}")

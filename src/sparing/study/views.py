@@ -1,0 +1,56 @@
+"""What is shown of asks and examples."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparing.study import money
+from sparing.study.settings import Settings
+
+if TYPE_CHECKING:
+    from sparing.study.books import AskRow, ExampleRow
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What to buy of one example, for how much. ``key`` goes to the seller as its idempotency key."""
+
+    key: str
+    example: str
+    holder: str
+    attributes: tuple[int, ...]
+    names: tuple[str, ...]
+    price: str
+    state: str
+    told: tuple[str, ...]  # those of the names that were told already
+
+    @classmethod
+    def of(cls, settings: Settings, uid: str, row: "AskRow", example: "ExampleRow") -> "Ask":
+        """The ask of this row."""
+        from sparing.study.asks import whole_numbers
+
+        attributes = whole_numbers(row.attributes)
+        names = tuple(settings.attributes[attribute] for attribute in attributes)
+        told = tuple(name for name, code in zip(names, row.told, strict=True) if code)
+        price = money.text(row.price, settings.decimals)
+        return cls(f"{uid}-{row.number}", example.name, row.holder, attributes, names, price, row.state, told)
+
+
+@dataclass(frozen=True)
+class Example:
+    """What is known of one example; ``event`` is the last one that changed it: :meth:`Study.correct` asks for that."""
+
+    name: str
+    number: int
+    plan: int
+    state: str
+    values: dict[str, float | str | None]  # a number, "unavailable", "not bought"; None where it is awaited
+    y: Any
+    event: int
+
+    @classmethod
+    def of(cls, settings: Settings, row: "ExampleRow") -> "Example":
+        """The example of this row."""
+        from sparing.study.asks import known_values
+
+        known = {settings.attributes[attribute]: value for attribute, value in known_values(row).items()}
+        return cls(row.name, row.number, row.plan, row.state, known, settings.label(row.y), row.event)

@@ -1,0 +1,190 @@
+"""Any sequence of calls, some of them repeated, against a model in dictionaries; and faults that this must find."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from model_study import UNIT, ModelStudy
+
+from sparing.study import Study, StudyError, asks, books
+from sparing.types import OverBudget
+
+NAMES = st.sampled_from(["x", "y", "z"])
+PEOPLE = st.sampled_from(["ann", "bob"])
+VALUES = st.sampled_from([1.0, 2.5, "unavailable", "not bought"])
+TARGETS = st.none() | st.sampled_from([0.0, 1.0])
+REFUSALS = (StudyError, OverBudget, ValueError)
+TOTAL = 4000
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # thousands of commits: not on a real disk
+pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
+
+
+class Verbs(RuleBasedStateMachine):
+    """All verbs, on a real file."""
+
+    def __init__(self):
+        super().__init__()
+        self.folder = tempfile.mkdtemp(dir=MEMORY)
+        options = {"prices": {name: f"{cents / 100:.2f}" for name, cents in UNIT.items()}, "budget": "6.60"}
+        self.study = Study.create(
+            f"{self.folder}/study.db", total="40.00", design="uniform", lease=1e9, seed=2, **options
+        )
+        self.model = ModelStudy(self.study.settings, TOTAL)
+        self.keys = []
+
+    def teardown(self):
+        try:
+            self.study.check(replay=True)
+        finally:
+            self.study.close()
+            shutil.rmtree(self.folder)
+
+    def both(self, real, modelled, twice):
+        """Both do the same or refuse for the same reason; a call that is sent twice answers the same."""
+        try:
+            expected = modelled()
+        except REFUSALS as error:
+            with pytest.raises(type(error)):
+                real()
+            return None
+        answer = real()
+        if twice:
+            assert real() == answer
+        return expected, answer
+
+    @rule(name=NAMES, who=PEOPLE, twice=st.booleans())
+    def ask(self, name, who, twice):
+        done = self.both(lambda: self.study.ask(name, who=who), lambda: self.model.ask(name, who), twice)
+        if done is not None:
+            number, ask = done
+            assert ask.key == f"{self.study.uid}-{number}"
+            assert list(ask.names) == self.model.asks[number]["wanted"]
+            self.keys += [ask.key] * (number == len(self.keys))
+
+    @precondition(lambda self: self.keys)
+    @rule(data=st.data(), y=TARGETS, twice=st.booleans())
+    def tell(self, data, y, twice):
+        number = data.draw(st.integers(0, len(self.keys) - 1))
+        values = {name: data.draw(VALUES) for name in self.model.asks[number]["wanted"] if data.draw(st.booleans())}
+        done = self.both(
+            lambda: self.study.tell(self.keys[number], values, y), lambda: self.model.tell(number, values, y), twice
+        )
+        assert done is None or done[0] == done[1]
+
+    @precondition(lambda self: self.keys)
+    @rule(data=st.data(), twice=st.booleans())
+    def cancel(self, data, twice):
+        number = data.draw(st.integers(0, len(self.keys) - 1))
+        self.both(lambda: self.study.cancel(self.keys[number]), lambda: self.model.cancel(number), twice)
+
+    @rule()
+    def expire(self):
+        real = books.now
+        books.now = lambda: real() + 10**16
+        try:
+            self.study.expire()
+        finally:
+            books.now = real
+        self.model.expire()
+
+    @precondition(lambda self: self.model.examples)
+    @rule(data=st.data(), y=TARGETS, late=st.booleans(), twice=st.booleans())
+    def correct(self, data, y, late, twice):
+        name = data.draw(st.sampled_from(sorted(self.model.examples)))
+        values = {
+            data.draw(st.sampled_from(self.model.examples[name]["query"])): data.draw(st.sampled_from([7.0, 8.0]))
+        }
+        expected = self.model.examples[name]["event"] - late
+        done = self.both(
+            lambda: self.study.correct(name, values, y, expected=expected),
+            lambda: self.model.correct(name, values, y, expected),
+            twice,
+        )
+        assert done is None or done[0] == done[1]
+
+    @precondition(lambda self: self.model.examples)
+    @rule(data=st.data(), twice=st.booleans())
+    def withdraw(self, data, twice):
+        name = data.draw(st.sampled_from(sorted(self.model.examples)))
+        done = self.both(lambda: self.study.withdraw(name), lambda: self.model.withdraw(name), twice)
+        assert done[0] == done[1]
+
+    @invariant()
+    def the_books_are_the_same(self):
+        row = self.study._state()
+        assert (row.committed, row.spent, row.head) == (self.model.committed, self.model.spent, self.model.events)
+        assert 0 <= row.spent <= row.committed <= TOTAL
+
+    @invariant()
+    def examples_are_the_same(self):
+        for name, modelled in self.model.examples.items():
+            example = self.study.example(name)
+            known = {attribute: value for attribute, value in example.values.items() if value is not None}
+            assert (known, example.y, example.event) == (modelled["values"], modelled["y"], modelled["event"])
+            assert (example.state == "settled") == (modelled["state"] == "settled")
+        settled = [name for name, modelled in self.model.examples.items() if modelled["state"] == "settled"]
+        assert self.study.cells().n_examples == len(settled)
+
+
+OPTIONS = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
+
+
+def test_any_sequence_of_calls():
+    run_state_machine_as_test(Verbs, settings=settings(max_examples=30, stateful_step_count=40, **OPTIONS))
+
+
+def tell_that_is_not_idempotent(monkeypatch):
+    monkeypatch.setattr(asks, "_said_before", lambda books, row: [])
+    monkeypatch.setattr(asks, "_new_of", lambda settings, row, example, values, y, said: (values, True))
+
+
+def money_released_twice(monkeypatch):
+    real = asks.cancel
+
+    def cancel(ledger, settings, number, who):
+        before = ledger.more
+        real(ledger, settings, number, who)
+        ledger.more += ledger.more - before
+
+    monkeypatch.setattr(asks, "cancel", cancel)
+
+
+def money_released_on_expiry(monkeypatch):
+    real = asks.expire
+
+    def expire(ledger, number, who):
+        row = ledger.ask(number)
+        ledger.release(row.price - row.paid - row.released)
+        real(ledger, number, who)
+
+    monkeypatch.setattr(asks, "expire", expire)
+
+
+def queries_that_depend_on_who_asks(monkeypatch):
+    real = asks._first_ask
+
+    def first_ask(ledger, options, plan, name, who):
+        return real(ledger, replace(options, seed=options.seed + (who == "bob")), plan, name, who)
+
+    monkeypatch.setattr(asks, "_first_ask", first_ask)
+
+
+FAULTS = [
+    tell_that_is_not_idempotent,
+    money_released_twice,
+    money_released_on_expiry,
+    queries_that_depend_on_who_asks,
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_found(fault, monkeypatch):
+    fault(monkeypatch)
+    quick = settings(max_examples=100, stateful_step_count=40, phases=[Phase.generate], derandomize=True, **OPTIONS)
+    with pytest.raises((AssertionError, StudyError, ExceptionGroup)):  # hypothesis may group several failures
+        run_state_machine_as_test(Verbs, settings=quick)
