@@ -27,8 +27,8 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
     never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value is read that is not
-    bought. NaN is an unavailable value, which is paid for; in ``predict`` it is a missing one. Rows of which an infinite
-    value is bought are refused, and change nothing.
+    bought. NaN is an unavailable value, which is paid for; in ``predict`` it is a missing one. Rows of which an
+    infinite value is bought are refused, and change nothing.
 
     Examples
     --------

@@ -7,12 +7,13 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from sparing.estimators.budget_base import BudgetEstimator
 from sparing.estimators.budget_options import documented
+from sparing.estimators.known_in_part import ClassifierKnownInPart
 from sparing.estimators.labels import LinearClassifier, signs
 
 
 @documented
 @dataclass(eq=False, repr=False)
-class BudgetClassifier(LinearClassifier, BudgetEstimator):
+class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator):
     """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector per class.
 
     All classes learn from the same looks, so the budget is the same for two classes or twenty (two classes need one
@@ -68,7 +69,9 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""
-        return self._copy_to(SGDClassifier(loss="squared_error", fit_intercept=self.fit_intercept))
+        plain = self._copy_to(SGDClassifier(loss="squared_error", fit_intercept=self.fit_intercept))
+        plain.coef_, plain.intercept_ = self._decision_weights(plain.coef_, plain.intercept_)
+        return plain
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

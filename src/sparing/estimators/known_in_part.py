@@ -3,12 +3,17 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.conditional import FromKnown
 from sparing.models.gaussian import FittedModel
+from sparing.prediction.many import Purchases, buy_many
+from sparing.prediction.market import Market
+from sparing.prediction.route import Route, find_route
+from sparing.prediction.visit import Visit
 
 
 class KnownInPart:
@@ -16,6 +21,8 @@ class KnownInPart:
 
     _fit: Any
     _check_X: Any
+    _names: Any
+    n_features_in_: int
 
     def _described(self, what: str) -> FittedModel:
         """The fitted model with its Gaussian description of the attributes, for what needs one."""
@@ -39,6 +46,87 @@ class KnownInPart:
             X = X.reindex(columns=names)
         finite = "allow-nan" if isinstance(self._fit, KeepingLearner) else True
         return self._check_X(X, reset=False, ensure_all_finite=finite)
+
+    # Buying at prediction time ---------------------------------------------------------------------------------------
+
+    def route(self, known=(), *, costs=None, groups=None) -> Route:
+        """In which order to buy the columns of a new case, and the error to expect after each purchase.
+
+        Parameters
+        ----------
+        known : sequence
+            Columns, by name or number, that are known anyway.
+        costs : dict, Series or array, optional
+            The price of each column, by name or in their order; one each without it.
+        groups : sequence, optional
+            Columns with equal labels are a panel: bought together, for what they cost together.
+
+        Returns
+        -------
+        sparing.prediction.Route
+        """
+        market = self._market("route", costs, groups)
+        columns = [checks.column(name, self.n_features_in_, self._names()) for name in known]
+        return find_route(market, np.unique(np.array(columns, dtype=np.int64)))
+
+    def visit(self, known=None, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None) -> Visit:
+        """Ask for the values of one new case that are worth their price.
+
+        Parameters
+        ----------
+        known : dict, optional
+            Values that are known anyway, by name or number of their column.
+        costs, groups
+            As of :meth:`route`.
+        price_of_error : float, optional
+            What a wrong label costs, or one unit of squared error: stop when no purchases are worth their price.
+        target_std : float, optional
+            Of regressors: stop when the standard deviation is that small.
+        budget : float, optional
+            The most to spend. Without a way to stop, everything is bought that adds to the prediction.
+
+        Returns
+        -------
+        sparing.prediction.Visit
+        """
+        options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
+        return Visit(self._market("visit", costs, groups), {} if known is None else known, **options)
+
+    def buy(
+        self, source, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None, ledger=None
+    ) -> Purchases:
+        """Visit all cases of a source, and buy of each what is worth its price.
+
+        Parameters
+        ----------
+        source : Source or array
+            Rows of an array are read only where values are bought; NaN is paid for and could not be had.
+        costs, groups, price_of_error, target_std, budget
+            As of :meth:`visit`, for each case.
+        ledger : Ledger, optional
+            Books every purchase, and may have a ceiling for all cases together.
+
+        Returns
+        -------
+        sparing.prediction.Purchases
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sparing import BudgetClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = BudgetClassifier(budget=6, random_state=0).fit(X[:400], y[:400])
+        >>> bought = model.buy(X[400:], price_of_error=100)
+        >>> bool((bought.predictions == y[400:]).mean() > 0.9), bool(bought.cells.mean() < 5)
+        (True, True)
+        """
+        options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
+        return buy_many(self._market("buy", costs, groups), source, ledger=ledger, **options)
+
+    def _market(self, what: str, costs, groups) -> Market:
+        model = self._described(what)
+        labels = getattr(self, "classes_", None)
+        return Market(model, self.n_features_in_, self._names(), labels, costs=costs, groups=groups)
 
 
 class RegressorKnownInPart(KnownInPart):
@@ -108,3 +196,65 @@ class RegressorKnownInPart(KnownInPart):
 
     def _published(self, of_outputs: np.ndarray) -> np.ndarray:
         return of_outputs if self._several else of_outputs[:, 0]
+
+
+def _keeps(estimator) -> bool:
+    """Whether there are probabilities: attributes that a model does not have are absent, as scikit-learn has it."""
+    fitted = getattr(estimator, "_fit", None)
+    if isinstance(fitted, KeepingLearner) or (fitted is None and estimator.learner != "online"):
+        return True
+    raise AttributeError("an online learner has no probabilities; fit with learner='auto', 'factor' or 'pairwise'.")
+
+
+class ClassifierKnownInPart(KnownInPart):
+    """Probabilities of classes from what is known."""
+
+    classes_: Any
+
+    @available_if(_keeps)
+    def predict_proba(self, X):
+        """Probabilities of the classes, in the order of ``classes_``, from what is known of each row.
+
+        NaN is a missing value, as is every column that a DataFrame lacks. The probabilities are those of linear
+        discriminant analysis on what is known, recalibrated by held-out examples.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sparing import BudgetClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = BudgetClassifier(budget=6, random_state=0).fit(X[:400], y[:400])
+        >>> whole, nothing = model.predict_proba(X[400:402]), model.predict_proba(X[:1] * np.nan)
+        >>> bool(whole.max() > 0.9), bool(abs(nothing[0, 1] - y[:400].mean()) < 0.1)
+        (True, True)
+        """
+        return np.exp(self._log_posteriors(X))
+
+    def decision_function(self, X):
+        """Log-odds of the second of two classes, else log-probabilities of all; an online learner's are scores.
+
+        Above zero is the second of two classes; of more classes the largest wins.
+        """
+        check_is_fitted(self, "_fit")
+        if not isinstance(self._fit, KeepingLearner):
+            return super().decision_function(X)  # type: ignore[misc]
+        return _decisions(self._log_posteriors(X))
+
+    def _log_posteriors(self, X) -> np.ndarray:
+        return self._described("predict_proba").classes.log_posteriors(*self._from_known(X, "predict_proba"))
+
+    def _decision_weights(self, weights, intercept) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the log-odds of whole rows, which are linear in the predictions of the regression."""
+        if not isinstance(self._fit, KeepingLearner):
+            return weights, intercept
+        m = len(intercept)
+        at = np.vstack([intercept, intercept + np.eye(m)])
+        log_odds = _decisions(self._fit.fitted.classes.log_posteriors(at, np.zeros((1 + m, m, m)))).reshape(1 + m, -1)
+        if m > 1:  # log-probabilities have a part that is common to all classes, and not linear
+            log_odds = log_odds - log_odds.mean(axis=1, keepdims=True)
+        return (log_odds[1:] - log_odds[0]).T @ weights, log_odds[0]
+
+
+def _decisions(log_posteriors: np.ndarray) -> np.ndarray:
+    return log_posteriors[:, 1] - log_posteriors[:, 0] if log_posteriors.shape[1] == 2 else log_posteriors

@@ -2,8 +2,8 @@ r"""Condition a Gaussian on what is known of each row: rows hold NaN where a val
 
 Letters: x̃ is a row less its means, S what is known of it, M what is missing, w the weights of an output. Every function
 writes :math:`E[w^T \tilde x \mid x_S]` and the covariances of :math:`w^T x` given :math:`x_S` between outputs. What
-depends on the pattern of missing values alone is computed once for neighbours that share it: so rows come in an ``order``
-that brings equal patterns together.
+depends on the pattern of missing values alone is computed once for neighbours that share it: so rows come in an
+``order`` that brings equal patterns together.
 """
 
 from math import sqrt
@@ -14,9 +14,7 @@ import numpy as np
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.factor import invert
 
-LEAST_PIVOT = (
-    1e-12  # of a variance that is left, relative to the variance: a variable that others determine adds nothing
-)
+LEAST_PIVOT = 1e-12  # variance that is left, relative to all of it; a variable that others determine adds nothing
 
 
 class CholeskyRoom(NamedTuple):
@@ -182,7 +180,7 @@ def _load_factors(loadings, noise, weights, X, row, room):
 
 @entry(any_order=True)
 def condition_factors(loadings, noise, weights, X, means, order, room, predictions, unexplained):
-    r"""By factors z: :math:`w_S^T \tilde x_S + (L_M^T w_M)^T E[z \mid x_S]`, in time linear in the number of variables."""
+    r"""By factors z: :math:`w_S^T \tilde x_S + (L_M^T w_M)^T E[z \mid x_S]`, in time linear in d."""
     d, r, m = X.shape[1], loadings.shape[1], weights.shape[1]
     for at in range(order.size):
         row = order[at]

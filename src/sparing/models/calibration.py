@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 FEWEST = 30  # held-out examples, from which quantiles of their errors replace normal ones
+PRIOR_SPREAD = 0.3  # standard deviation of the share about one, before held-out examples say more
 LEAST_LEFT = 1e-3  # of a target's variance: no prediction is more certain than that
 
 
@@ -70,8 +71,9 @@ class Calibration:
         left = np.diagonal(held_out.unexplained, axis1=1, axis2=2)
         said = np.mean((np.diagonal(claimed) - left) / scales)
         errors = held_out.targets - held_out.predictions
-        found = np.mean((self.total - errors**2) / scales)
-        share = float(np.clip(found / said, 0.0, 1.0 / max(said, found, 1e-9))) if said > 0 else 1.0
+        found = np.mean((self.total - errors**2) / scales, axis=1)
+        certain = PRIOR_SPREAD**2 / max(found.var() / len(found), np.finfo(float).tiny)
+        share = float(max((said * found.mean() * certain + 1.0) / (said**2 * certain + 1.0), 0.0))
         known = replace(self, share=share, held_out=held_out)
         errors = errors / np.sqrt(np.maximum(known.variances(claimed, held_out.unexplained), np.finfo(float).tiny))
         return replace(known, errors=np.sort(errors, axis=0))

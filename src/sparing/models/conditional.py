@@ -94,12 +94,10 @@ class Conditional:
         kernel.condition_on_missing(self._precision, self.weights, X, self.gaussian.means, order, room, *found)
 
     def _by_factors(self, X, order, found: FromKnown) -> None:
-        d, m = self.weights.shape
+        (d, m), noise, means = self.weights.shape, self.gaussian.noise, self.gaussian.means
         loadings = np.ascontiguousarray(self.gaussian.loadings)
         room = kernel.new_factor_room(d, loadings.shape[1], m)
-        kernel.condition_factors(
-            loadings, self.gaussian.noise, self.weights, X, self.gaussian.means, order, room, *found
-        )
+        kernel.condition_factors(loadings, noise, self.weights, X, means, order, room, *found)
 
 
 def _by_pattern(missing: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparing.models.bases import Basis
 from sparing.models.calibration import Calibration
+from sparing.models.classes import Classes
 from sparing.models.conditional import Conditional, FromKnown
 from sparing.models.summary import Summary
 from sparing.models.trees import BoostedTrees
@@ -82,6 +83,21 @@ class Gaussian:
             return self.dense @ weights
         return self.loadings @ (self.loadings.T @ weights) + self.noise[:, None] * weights
 
+    def column(self, variable: int) -> np.ndarray:
+        """The covariances of one variable with all, without making a matrix of factors."""
+        if self.dense is not None:
+            return self.dense[:, variable].copy()
+        column = self.loadings @ self.loadings[variable]
+        column[variable] += self.noise[variable]
+        return column
+
+    def blocks(self, variables: np.ndarray) -> np.ndarray:
+        """The covariances among each row of an array of variables: (n, k) gives (n, k, k)."""
+        if self.dense is not None:
+            return self.dense[variables[:, :, None], variables[:, None, :]]
+        loadings = self.loadings[variables]
+        return loadings @ np.swapaxes(loadings, 1, 2) + self.noise[variables][:, :, None] * np.eye(variables.shape[1])
+
     def simulate(self, n: int, generator: np.random.Generator) -> np.ndarray:
         """Rows drawn from this distribution."""
         if self.dense is not None:
@@ -103,6 +119,8 @@ class FittedModel:
         What the weights leave unexplained on whole rows, as the model has it.
     attributes : Gaussian
         Means and covariance of the attributes.
+    calibration : Calibration
+        From the variance that the Gaussian leaves unexplained to the errors that held-out examples show.
     facts : dict
         What was chosen, out of what, and why.
     basis : Basis, optional
@@ -111,20 +129,18 @@ class FittedModel:
         Their predictions, with the weight ``trees_share``, are averaged with the others.
     target_range : pair of arrays of shape (n_outputs,), optional
         The smallest and the largest target seen, where predictions of regressors are to stay within.
-    calibration : Calibration, optional
-        From the variance that the Gaussian leaves unexplained to the errors that held-out examples show.
     """
 
     weights: np.ndarray
     intercept: np.ndarray
     residual_variance: np.ndarray
     attributes: Gaussian
+    calibration: Calibration
     facts: dict[str, Any] = field(default_factory=dict)
     basis: Basis | None = None
     trees: BoostedTrees | None = None
     trees_share: float = 0.0
     target_range: tuple[np.ndarray, np.ndarray] | None = None
-    calibration: Calibration | None = None
 
     @property
     def is_linear(self) -> bool:
@@ -156,7 +172,7 @@ class FittedModel:
     def _curves(self, X: np.ndarray) -> np.ndarray:
         functions = X if self.basis is None else self.basis.functions(X)
         predictions = functions @ self.weights[: functions.shape[1]] + self.intercept  # there may be none
-        return self._with_trees(predictions, X)
+        return self.with_trees(predictions, X)
 
     def _from_parts(self, X: np.ndarray) -> FromKnown:
         """A column's functions are known or missing together."""
@@ -165,13 +181,15 @@ class FittedModel:
             missing = np.repeat(np.isnan(X), np.diff(self.basis.starts), axis=1)
             rows = np.where(missing, np.nan, self.basis.functions(X))
         means, unexplained = self.conditional(np.ascontiguousarray(rows))
-        nothing = np.isnan(X).all(axis=1)[:, None]  # where trees have nothing to go by
-        return FromKnown(np.where(nothing, self.center, self._with_trees(means + self.center, X)), unexplained)
+        return FromKnown(self.with_trees(means + self.center, X), unexplained)
 
-    def _with_trees(self, predictions: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def with_trees(self, predictions: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Predictions of weights or curves for some rows, averaged with those of trees, if there are any."""
         if self.trees is None:
             return predictions
-        return (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
+        nothing = np.isnan(X).all(axis=1)[:, None]  # where trees have nothing to go by
+        both = (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
+        return np.where(nothing, predictions, both)
 
     @property
     def center(self) -> np.ndarray:
@@ -182,6 +200,11 @@ class FittedModel:
     def conditional(self) -> Conditional:
         """What a part of a row says of the rest."""
         return Conditional(self.attributes, self.weights)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Probabilities of classes, where the targets are -1 and +1."""
+        return Classes.of(self)
 
     def effect(self, column: int) -> tuple[np.ndarray, np.ndarray]:
         """What a column adds to the prediction, trees aside: values of the column, and its part there.
@@ -244,4 +267,4 @@ def fitted_model(
     residual = np.maximum(summary.target_variances - explained, 0.0)
     intercept = summary.target_means - summary.means @ weights
     usual = Calibration(summary.target_variances, 1.0, residual)
-    return FittedModel(weights, intercept, residual, attributes, facts, basis, calibration=usual)
+    return FittedModel(weights, intercept, residual, attributes, usual, facts, basis)

@@ -243,7 +243,8 @@ def with_trees(
 ) -> tuple[FittedModel, np.ndarray]:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
-    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known. Trees see what columns do together. Where they add nothing, a first split says so.
+    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known. Trees see what
+    columns do together. Where they add nothing, a first split says so.
     """
     if boosting_seconds(cells) > AFFORDABLE or not all(len(learnt) for learnt, _ in parts):
         return model, ours

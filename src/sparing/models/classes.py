@@ -1,0 +1,140 @@
+"""Probabilities of classes from a regression on -1 and +1, whatever part of a row is known."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, ndtr, softmax
+
+if TYPE_CHECKING:
+    from sparing.models.gaussian import FittedModel
+
+MOST_EXPLAINED = 0.99  # of a contrast between classes: nothing makes a case certain
+DRAWS = 200  # of what three or more classes may look like, to estimate an expected error
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    r"""Linear discriminant analysis on what is known, from the regression's predictions alone, recalibrated.
+
+    Let Y be the indicators of the classes, p their frequencies, :math:`P = \mathrm{diag}(p)`, :math:`m_S = E[Y | x_S]`
+    as a linear regression has it and :math:`G_S = \mathrm{Cov}(m_S)`. The covariance within classes is
+    :math:`W = \Sigma - C P^{-1} C^T` with :math:`C = \mathrm{Cov}(x, Y)`, and by Woodbury's identity the log-posterior
+    is, up to a constant,
+
+    .. math:: \ell = \log p + u - \tfrac12 \mathrm{diag}\, D, \quad u = (P - G_S)^{-1} (m_S - p), \quad
+        D = P^{-1} G_S (P - G_S)^{-1} .
+
+    Here D holds the inner products of the class means, as :math:`W^{-1}` has them. Classes are not Gaussian, so
+    :math:`\mathrm{slope} \cdot \ell + \mathrm{offsets}` is taken, fitted to held-out examples (Platt 1999).
+
+    Parameters
+    ----------
+    priors : array of shape (n_classes,)
+    total : array of shape (n_outputs, n_outputs)
+        The covariances of the regression's predictions when everything is known.
+    share : float
+        The share of explained variance that held-out examples confirm, at most one.
+    slope, offsets : float, array of shape (n_classes,)
+    """
+
+    priors: np.ndarray
+    total: np.ndarray
+    share: float = 1.0
+    slope: float = 1.0
+    offsets: np.ndarray | float = 0.0
+
+    @classmethod
+    def of(cls, model: "FittedModel") -> Self:
+        """Of a regression with one output for two classes, else with one per class."""
+        priors, counted = _indicators(model.center[None])[0], model.calibration.held_out
+        priors = np.clip(priors, 1e-6, 1.0)
+        first = cls(priors / priors.sum(), model.conditional.total, min(model.calibration.share, 1.0))
+        if counted is None:
+            return first
+        scores = first.log_posteriors(counted.predictions, counted.unexplained)
+        slope, offsets = _recalibrated(scores, _indicators(counted.targets))
+        return cls(first.priors, first.total, first.share, slope, offsets)
+
+    def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray, *, prior_odds=1.0) -> np.ndarray:
+        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes).
+
+        ``prior_odds``, one per class, multiply the odds of classes.
+        """
+        kernels, separations = self._pattern(unexplained)
+        u = np.squeeze(kernels @ (_indicators(means) - self.priors)[:, :, None], -1)
+        scores = np.log(self.priors) + u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
+        return log_softmax(self.slope * scores + self.offsets + np.log(prior_odds), axis=-1)
+
+    def separations(self, unexplained: np.ndarray) -> np.ndarray:
+        """The matrix D for what is left unexplained, recalibrated: (..., n_classes, n_classes)."""
+        return self.slope * self._pattern(unexplained)[1]
+
+    def _pattern(self, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r""":math:`(P - G)^{-1}` and D. Rows of which nothing is missing share theirs."""
+        missing = unexplained.any(axis=(-2, -1))
+        if unexplained.ndim == 3 and not missing.any():
+            unexplained = unexplained[:1]
+        root = np.sqrt(self.priors)
+        explained = self.share * _between_indicators(self.total - unexplained) / np.outer(root, root)
+        parts, axes = np.linalg.eigh(explained)
+        parts = np.clip(parts, 0.0, MOST_EXPLAINED)[..., None, :]
+        scaled = axes / root[:, None]
+        inverse = (scaled / (1.0 - parts)) @ np.swapaxes(scaled, -1, -2)
+        return inverse, (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
+
+    def expected_errors(self, log_posteriors: np.ndarray, gained: np.ndarray) -> np.ndarray:
+        r"""The probability of a wrong label for each case after purchases that add ``gained`` to the matrix D.
+
+        They move the log-posterior of class j by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`. Of two classes
+        that is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; of more, an average over draws that never change.
+        """
+        if len(self.priors) == 2:
+            distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
+            return _error_of_two(log_posteriors[:, 1] - log_posteriors[:, 0], distance)
+        parts, axes = np.linalg.eigh(gained)
+        moves = self._draws @ (axes * np.sqrt(np.maximum(parts, 0.0))).T
+        moves = gained.T[:, None, :] + moves - np.diagonal(gained) / 2.0  # (true class, draw, class)
+        right = [np.exp(one) @ softmax(one + moves, axis=2).max(axis=2).mean(axis=1) for one in log_posteriors]
+        return 1.0 - np.array(right)
+
+    @cached_property
+    def _draws(self) -> np.ndarray:
+        half = np.random.default_rng(0).standard_normal((DRAWS // 2, len(self.priors)))
+        return np.concatenate([half, -half])
+
+
+def _error_of_two(log_odds, distance):
+    """Expected 0-1 loss when log-odds are to move by N(±distance / 2, distance)."""
+    p = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700, 700)))
+    if distance < 1e-12:
+        return np.minimum(p, 1.0 - p)
+    root = np.sqrt(distance)
+    return p * ndtr(-(log_odds + distance / 2.0) / root) + (1.0 - p) * ndtr((log_odds - distance / 2.0) / root)
+
+
+def _indicators(signs: np.ndarray) -> np.ndarray:
+    """From outputs of -1 and +1, one for two classes or one per class, to indicators of classes."""
+    positive = (1.0 + signs) / 2.0
+    return np.concatenate([1.0 - positive, positive], axis=1) if signs.shape[1] == 1 else positive
+
+
+def _between_indicators(covariances: np.ndarray) -> np.ndarray:
+    """The same of covariances between outputs."""
+    return covariances / 4.0 * (np.array([[1.0, -1.0], [-1.0, 1.0]]) if covariances.shape[-1] == 1 else 1.0)
+
+
+def _recalibrated(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
+    """Slope and offsets of the likeliest multinomial regression, held near 1 and 0 by one example's weight."""
+
+    def loss(parameters):
+        slope, offsets = np.exp(parameters[0]), parameters[1:]
+        fitted = log_softmax(slope * scores + offsets, axis=1)
+        residuals = np.exp(fitted) - labels
+        gradient = np.concatenate([[slope * np.sum(residuals * scores)], residuals.sum(axis=0)])
+        return -np.sum(labels * fitted) + parameters @ parameters / 2.0, gradient + parameters
+
+    found = minimize(loss, np.zeros(1 + scores.shape[1]), jac=True, method="L-BFGS-B").x
+    return float(np.exp(found[0])), found[1:]

@@ -1,0 +1,111 @@
+"""What is known of a case, look by look: a Cholesky factor that grows by one row per look."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from sparing.models.gaussian import FittedModel
+
+LEAST_LEFT = 1e-10  # part of a variance, below which what was looked at before determines a variable
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    r"""The Gaussian given some looks, of cases that share them: everything but what depends on values.
+
+    A look at variable j appends the row :math:`r_t = (\Sigma_{\cdot j} - \sum_{s<t} r_s r_{sj}) / \sqrt{v_j}`, in time
+    and memory O(d) per look made. For a case, :math:`z_t` is the distance of the value from its expectation in standard
+    deviations: so :math:`E[x | x_S] = \mu + \sum_t r_t z_t`, and the same rows say what is left of variances and of
+    covariances with the outputs.
+
+    Parameters
+    ----------
+    model : FittedModel
+    rows : array of shape (n_looks, d)
+    outputs : array of shape (n_looks, n_outputs)
+        The same rows for the outputs.
+    looks : tuple of int
+        The variables that were looked at.
+    variances : array of shape (d,)
+        Of the variables, given the looks.
+    with_outputs : array of shape (d, n_outputs)
+        Covariances with the outputs, given the looks.
+    """
+
+    model: FittedModel
+    rows: np.ndarray
+    outputs: np.ndarray
+    looks: tuple[int, ...]
+    variances: np.ndarray
+    with_outputs: np.ndarray
+
+    @classmethod
+    def of_nothing(cls, model: FittedModel) -> Self:
+        """Before the first look."""
+        d, m = model.weights.shape
+        variances, with_outputs = model.attributes.variances, model.conditional.with_targets
+        return cls(model, np.empty((0, d)), np.empty((0, m)), (), variances, with_outputs)
+
+    def after(self, variables) -> Self:
+        """With looks at some more variables, in this order."""
+        found = self
+        for variable in variables:
+            found = found._look(int(variable))
+        return found
+
+    def _look(self, j: int) -> Self:
+        spread = np.sqrt(self.variances[j]) if self._is_open(j) else np.inf
+        row = (self.model.attributes.column(j) - self.rows[:, j] @ self.rows) / spread
+        output = self.with_outputs[j] / spread
+        return type(self)(
+            self.model,
+            np.concatenate([self.rows, row[None]]),
+            np.concatenate([self.outputs, output[None]]),
+            (*self.looks, j),
+            np.maximum(self.variances - row**2, 0.0),
+            self.with_outputs - np.outer(row, output),
+        )
+
+    def _is_open(self, j) -> np.ndarray:
+        return self.variances[j] > LEAST_LEFT * self._all_variances[j]
+
+    @cached_property
+    def _all_variances(self) -> np.ndarray:
+        return self.model.attributes.variances
+
+    @cached_property
+    def unexplained(self) -> np.ndarray:
+        """The covariances of the outputs that are left: (n_outputs, n_outputs)."""
+        return self.model.conditional.total - self.outputs.T @ self.outputs
+
+    def gains(self, variables: np.ndarray) -> np.ndarray:
+        r"""What looks at each row of variables, all of a row together, would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
+
+        An array of shape (n, k) gives covariances of shape (n, n_outputs, n_outputs).
+        """
+        c, n_together = self.with_outputs[variables], variables.shape[1]
+        if n_together == 1:
+            is_open = self._is_open(variables[:, 0])
+            inverse = np.divide(1.0, self.variances[variables[:, 0]], out=np.zeros(len(variables)), where=is_open)
+            return c[:, 0, :, None] * c[:, 0, None, :] * inverse[:, None, None]
+        before = np.swapaxes(self.rows[:, variables], 0, 1)  # (n, n_looks, k)
+        left = self.model.attributes.blocks(variables) - np.swapaxes(before, 1, 2) @ before
+        closed = LEAST_LEFT * self._all_variances[variables]
+        return np.swapaxes(c, 1, 2) @ np.linalg.solve(left + closed[:, :, None] * np.eye(n_together), c)
+
+    def distances(self, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The distances of values (n, n_looks) of the last looks, after those ``known``: (n, n_known), to append."""
+        found, means = known, self.model.attributes.means
+        for j, value in zip(self.looks[known.shape[1] :], values.T, strict=True):
+            t = found.shape[1]
+            spread = self.rows[t, j]  # its own entry is the standard deviation; zero where others determine it
+            away = value - means[j] - found @ self.rows[:t, j]
+            z = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
+            found = np.concatenate([found, z[:, None]], axis=1)
+        return found
+
+    def predictions(self, distances: np.ndarray) -> np.ndarray:
+        """The means of the outputs for cases with these distances, trees aside: (n, n_outputs)."""
+        return self.model.center + distances @ self.outputs

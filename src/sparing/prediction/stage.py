@@ -1,0 +1,128 @@
+"""How far a case has come, and what it could buy next."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from sparing.prediction.knowledge import Knowledge
+from sparing.prediction.market import Market
+
+LEAST_WORTH = 1e-9  # part of the variance: what explains less is not offered
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What is known, asked for and spent, of cases that bought the same things.
+
+    Parameters
+    ----------
+    market : Market
+    knowledge : Knowledge
+    taken : array of bool
+        The columns that were known or asked for; unavailable ones included.
+    spent : int
+        Units of money.
+    """
+
+    market: Market
+    knowledge: Knowledge
+    taken: np.ndarray
+    spent: int = 0
+
+    @classmethod
+    def first(cls, market: Market) -> Self:
+        """Where nothing is known."""
+        return cls(market, Knowledge.of_nothing(market.model), np.zeros(market.n_columns, bool))
+
+    def with_known(self, columns: np.ndarray, available: np.ndarray | None = None) -> Self:
+        """With some columns known that cost nothing; of those that are not ``available`` nothing is learnt."""
+        taken = self.taken.copy()
+        taken[columns] = True
+        variables = self.market.variables(columns if available is None else available)
+        return replace(self, knowledge=self.knowledge.after(variables), taken=taken)
+
+    @cached_property
+    def _known_offers(self) -> "dict[float, Offers]":
+        return {}
+
+    def offers(self, money: float = np.inf) -> "Offers":
+        """What can be bought within so much money in all."""
+        if money not in self._known_offers:
+            self._known_offers[money] = Offers(self, money)
+        return self._known_offers[money]
+
+    def bought(self, columns: np.ndarray, available: np.ndarray | None = None) -> Self:
+        """After a purchase."""
+        price = int(self.market.prices[columns].sum())
+        return replace(self.with_known(columns, available), spent=self.spent + price)
+
+
+class Offers:
+    """The purchases with which a stage can go on within so much money in all: single columns and panels.
+
+    Of a panel that is known in part, the rest is offered, for what it costs.
+    """
+
+    def __init__(self, stage: Stage, money: float = np.inf):
+        self.stage, market = stage, stage.market
+        left = np.flatnonzero(~stage.taken)
+        prices = np.bincount(market.items[left], weights=market.prices[left], minlength=market.starts.size - 1)
+        offered = np.bincount(market.items[left], minlength=prices.size) > 0
+        self.items = np.flatnonzero(offered & (stage.spent + prices <= money))
+        self.prices = prices[self.items]
+        self._after: dict[int, Stage] = {}
+
+    def columns(self, offer: int) -> np.ndarray:
+        """That an offer is made of."""
+        market, item = self.stage.market, self.items[offer]
+        panel = market.members[market.starts[item] : market.starts[item + 1]]
+        return panel[~self.stage.taken[panel]]
+
+    def after(self, offer: int) -> Stage:
+        """The stage after a purchase of which everything is available; cases share it."""
+        if offer not in self._after:
+            self._after[offer] = self.stage.bought(self.columns(offer))
+        return self._after[offer]
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        """What each of them would explain: (n, n_outputs, n_outputs)."""
+        knowledge, market = self.stage.knowledge, self.stage.market
+        variables, columns = market.by_item
+        left = ~self.stage.taken[columns]
+        variables, items = variables[left], market.items[columns[left]]
+        sizes = np.bincount(items, minlength=market.starts.size - 1)
+        outputs = knowledge.model.intercept.size
+        gains = np.zeros((sizes.size, outputs, outputs))
+        for size in np.unique(sizes[self.items]):
+            if size:
+                here = (sizes == size)[items]
+                gains[sizes == size] = knowledge.gains(variables[here].reshape(-1, size))
+        return gains[self.items]
+
+    @cached_property
+    def separations(self) -> np.ndarray:
+        """What each of them would add to the squared distances between classes: (n, n_classes, n_classes)."""
+        left, classes = self.stage.knowledge.unexplained, self.stage.market.model.classes
+        return classes.separations(left - self.gains) - classes.separations(left[None])
+
+    def best(self, chances: np.ndarray | None = None) -> int | None:
+        r"""The offer that is worth most per price; None if there is none of any worth.
+
+        Worth is the part of the variance that is explained. With three or more classes, of which ``chances``
+        :math:`\pi` are known, it is the squared distance between two classes drawn by :math:`\pi`, on average, in
+        standard deviations within classes: :math:`\sum_k \pi_k D_{kk} - \pi^T D \pi`.
+        """
+        if not self.items.size:
+            return None
+        if chances is None or not self.stage.market.adapts:
+            worth = self.stage.market.explained(self.gains)
+        else:
+            added = self.separations
+            worth = np.diagonal(added, axis1=1, axis2=2) @ chances - (added @ chances) @ chances
+        free = np.where(worth > LEAST_WORTH, np.inf, 0.0)
+        ratios = np.where(self.prices > 0, worth / np.maximum(self.prices, 1), free)
+        best = int(np.argmax(ratios))
+        return best if worth[best] > LEAST_WORTH else None

@@ -1,0 +1,216 @@
+"""One new case, asked for value by value."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparing import checks
+from sparing.prediction.market import Market
+from sparing.prediction.policy import Decision, Policy, Step
+from sparing.prediction.stage import Stage
+from sparing.types import Query
+
+
+class Offer(NamedTuple):
+    """What a query costs, and the error to expect before and after it."""
+
+    name: str
+    price: float
+    before: float
+    after: float
+
+
+class Visit:
+    """Asks for the values of one case that are worth their price, one purchase at a time; made by ``model.visit``.
+
+    While ``ask`` returns a query, somebody finds out the values and passes them to ``tell``; NaN is a value that was
+    paid for and could not be had. When it returns None, ``why`` says why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sparing import BudgetClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetClassifier(budget=6, random_state=0).fit(X[:400], y[:400])
+    >>> visit = model.visit(price_of_error=100)
+    >>> while (query := visit.ask()) is not None:
+    ...     visit.tell(query, X[450, query.attributes])
+    >>> visit.why, visit.spent < 10, visit.prediction == y[450]
+    ('no further purchase is worth its price', True, True)
+    """
+
+    def __init__(self, market: Market, known: Mapping, *, price_of_error=None, target_std=None, budget=None):
+        self._market = market
+        self._options = checked_options(market, price_of_error, target_std, budget)
+        self._ledger = market.ledger(budget)
+        self._policy = Policy(price_of_error, target_std, np.inf if budget is None else self._ledger.left)
+        self._row = np.full(market.n_columns, np.nan)
+        columns = [checks.column(name, market.n_columns, market.names) for name in known]
+        if len(set(columns)) < len(columns):
+            raise ValueError("known has a column twice, by its name and by its number; pass it once.")
+        values = _finite(list(known.values()), columns, market)
+        had = ~np.isnan(values)
+        self._row[columns] = values
+        self._given = [[column, float(value)] for column, value in zip(columns, values, strict=True)]
+        columns = np.array(columns, dtype=np.int64)[had]
+        self._move(Stage.first(market).with_known(columns), np.zeros((1, 0)), values[had], columns)
+        check_affordable(self._stage, self._ledger)
+        self._asked: Step | None = None
+        self._round, self._why = 0, ""
+        self._ahead = self._policy.ahead(self._stage)
+        self._told: list[list[float]] = []
+
+    def ask(self) -> Query | None:
+        """The columns to find out next; the same ones until they are told. None: stop."""
+        if self._asked is None:
+            (decision,) = self._decide()
+            self._asked, self._why = decision
+        return None if self._asked is None else Query(self._round, self._asked.columns)
+
+    def _decide(self) -> list[Decision]:
+        return self._policy.decide(self._stage, self._ahead, self._log_posteriors, 1)
+
+    def tell(self, query: Query, values) -> None:
+        """The values of ``query.attributes``, in that order. A refused call changes nothing."""
+        if self._asked is None or query.round != self._round or not np.array_equal(
+            query.attributes, self._asked.columns
+        ):  # fmt: skip
+            raise ValueError(
+                "this query was told before, or was never asked; call ask(), and tell the query that it returns, once."
+            )
+        columns, step = query.attributes, self._asked
+        values = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        if values.shape != columns.shape:
+            raise ValueError(
+                f"tell() got {values.size} values for the {columns.size} columns of this query; pass one value per "
+                "column, in the order of query.attributes, and NaN for a value that could not be had."
+            )
+        values = _finite(values, columns, self._market)
+        had = ~np.isnan(values)
+        self._ledger.book(columns)
+        self._row[columns] = values
+        stage = step.stage if had.all() else self._stage.bought(columns, columns[had])
+        self._move(stage, self._distances, values[had], columns[had])
+        keep_on = had.all() and not self._market.adapts
+        self._ahead = self._ahead.after_first() if keep_on else self._policy.ahead(stage)
+        self._told.append(values.tolist())
+        self._round, self._asked = self._round + 1, None
+
+    def _move(self, stage: Stage, distances: np.ndarray, values: np.ndarray, columns: np.ndarray) -> None:
+        market = self._market
+        functions = [market.values(c, np.array([v])) for c, v in zip(columns, values, strict=True)]
+        self._stage = stage
+        self._distances = stage.knowledge.distances(distances, np.concatenate([np.zeros((1, 0)), *functions], axis=1))
+        self._means = market.model.with_trees(stage.knowledge.predictions(self._distances), self._row[None])
+        self._log_posteriors = market.log_posteriors(self._means, stage.knowledge)
+
+    # What is known now -----------------------------------------------------------------------------------------------
+
+    @property
+    def prediction(self):
+        """The target, or the label, that follows from what is known."""
+        if self._log_posteriors is not None:
+            return self._market.labels[int(self._log_posteriors.argmax())]
+        found = self._market.within_range(self._means)[0]
+        return float(found[0]) if found.size == 1 else found
+
+    @property
+    def std(self):
+        """The standard deviation of the target given what is known; None for classes."""
+        if self._log_posteriors is not None:
+            return None
+        found = self._market.standard_deviations(self._stage.knowledge.unexplained)
+        return float(found[0]) if found.size == 1 else found
+
+    @property
+    def proba(self) -> np.ndarray | None:
+        """The probabilities of the classes; None for regressors."""
+        return None if self._log_posteriors is None else np.exp(self._log_posteriors[0])
+
+    @property
+    def spent(self) -> float:
+        """What was paid so far."""
+        return self._ledger.spent
+
+    @property
+    def why(self) -> str:
+        """Why ``ask`` returned None; "" if it did not."""
+        return "" if self._asked is not None else self._why
+
+    @property
+    def known(self) -> dict[Any, float]:
+        """The values that are known, by name or number."""
+        there = np.flatnonzero(~np.isnan(self._row))
+        return {self._market.column_name(column): float(self._row[column]) for column in there}
+
+    @property
+    def offer(self) -> Offer | None:
+        """What the query costs that ``ask`` returned, and what it is worth; None if it returned none."""
+        if self._asked is None:
+            return None
+        now, after = self._stage.knowledge.unexplained, self._asked.stage.knowledge.unexplained
+        losses = (self._market.losses(now, left, self._log_posteriors)[0] for left in (now, after))
+        before, then = (float(loss) if self._market.labels is not None else float(np.sqrt(loss)) for loss in losses)
+        price = self._market.amount(self._asked.stage.spent - self._stage.spent)
+        return Offer(self._market.name(self._asked.columns), price, before, then)
+
+    # Saving ----------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the model, as plain lists and numbers that fit into JSON."""
+        groups = self._market.groups
+        return {
+            "known": self._given,
+            "costs": self._market.costs.tolist(),
+            "groups": None if groups is None else [None if g is None else str(g) for g in groups],
+            "told": self._told,
+            **self._options,
+        }
+
+    @classmethod
+    def from_state(cls, model, state: Mapping) -> "Visit":
+        """A visit that goes on where another was saved, with the same fitted model."""
+        names = ("costs", "groups", "price_of_error", "target_std", "budget")
+        visit = model.visit({int(column): value for column, value in state["known"]}, **{n: state[n] for n in names})
+        for values in state["told"]:
+            query = visit.ask()
+            if query is None or len(query.attributes) != len(values):
+                raise ValueError(
+                    "this state is of another model, or damaged; pass the model that the visit was made by."
+                )
+            visit.tell(query, values)
+        return visit
+
+
+def checked_options(market: Market, price_of_error, target_std, budget) -> dict[str, Any]:
+    """Options of a visit, refused where they contradict each other or the model."""
+    if price_of_error is not None and target_std is not None:
+        raise ValueError("pass price_of_error= or target_std=, not both: each of them says when to stop.")
+    if target_std is not None and market.labels is not None:
+        raise ValueError("target_std= is for regressors; of classes pass price_of_error=, what a wrong label costs.")
+    for name, value in {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}.items():
+        if value is not None:
+            checks.positive(name, value)
+    return {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
+
+
+def check_affordable(stage: Stage, ledger) -> None:
+    """Refuse a budget that buys nothing."""
+    left = np.flatnonzero(~stage.taken)
+    prices = np.bincount(stage.market.items[left], weights=stage.market.prices[left])
+    prices = prices[np.bincount(stage.market.items[left], minlength=prices.size) > 0]
+    if prices.size and prices.min() > ledger.left:
+        raise ValueError(
+            f"budget is {ledger.total:g}, but the cheapest purchase costs {stage.market.amount(prices.min()):g}; "
+            "raise it."
+        )
+
+
+def _finite(values, columns, market: Market) -> np.ndarray:
+    """Numbers or NaN."""
+    found = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    if np.isinf(found).any():
+        name = market.column_name(np.asarray(columns)[np.isinf(found)][0])
+        raise ValueError(f"the value of {name!r} is infinite; pass a number, or NaN if it could not be had.")
+    return found
