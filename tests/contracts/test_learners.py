@@ -75,7 +75,7 @@ def test_weighted_examples_are_told_and_run_alike(case):
         np.testing.assert_array_equal(make(case).run(X, Y, sample_weight=np.ones(N)).coef, whole(case).coef)
     with pytest.raises(ValueError, match="sample_weight has 3 weights"):
         make(case).run(X, Y, sample_weight=np.ones(3))
-    with pytest.raises(ValueError, match="non-negative|not negative"):
+    with pytest.raises(ValueError, match=r"non-negative|not negative"):
         told.tell(told.ask(), np.zeros(told.ask().attributes.size), 0.0, weight=-1.0)
 
 

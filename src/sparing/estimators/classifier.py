@@ -117,37 +117,36 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
     # Decisions -------------------------------------------------------------------------------------------------------
 
     def decision_function(self, X):
-        """Log-odds: one for two classes (above zero is the second), else one per class; of an online learner, scores."""
+        """Log-odds, or scores of an online learner: one for two classes (above zero is the second), else one per class."""
         scores = self._scores(X)
         if isinstance(self._fit, KeepingLearner):
-            scale, shift = self._to_log_odds()
+            scale, shift = self._to_log_odds(self._fit)
             scores = scale * scores + shift
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def _to_log_odds(self) -> tuple[np.ndarray, np.ndarray]:
+    def _to_log_odds(self, learner: KeepingLearner) -> tuple[np.ndarray, np.ndarray]:
         """The log-odds of each output are its score times the first, plus the second."""
-        fitted = self._fit.fitted
+        fitted = learner.fitted
         means = fitted.intercept + fitted.attributes.means @ fitted.weights
         prior = np.clip((1.0 + means) / 2.0, RAREST, 1.0 - RAREST)
-        slope, explained = self._calibration()
+        slope, explained = self._calibration(learner)
         explained = np.clip(explained, 0.0, MOST_EXPLAINED)
         at_zero, at_two = (log_odds(prior + slope * (mean - prior), explained, prior) for mean in (0.5, 1.5))
         shifts = self._weight_shifts(np.r_[1.0 - prior, prior] if prior.size == 1 else prior)
         shifts = shifts[1:] - shifts[:1] if prior.size == 1 else shifts
         return (at_two - at_zero) / 2.0, at_zero + shifts  # a mean of 0.5 is a score of 0, 1.5 one of 2
 
-    def _calibration(self) -> Calibration:
+    def _calibration(self, learner: KeepingLearner) -> Calibration:
         """That of the present model, computed once."""
-        fitted = self._fit.fitted
-        if getattr(self, "_calibrated", (None,))[0] is not fitted:
-            self._calibrated = fitted, calibrate(self._fit.bought.to_learn_from(), fitted)
+        if getattr(self, "_calibrated", (None,))[0] is not learner.fitted:
+            self._calibrated = learner.fitted, calibrate(learner.bought.to_learn_from(), learner.fitted)
         return self._calibrated[1]
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""
         plain = self._copy_to(SGDClassifier(loss="squared_error", fit_intercept=self.fit_intercept))
         if isinstance(self._fit, KeepingLearner):
-            scale, shift = self._to_log_odds()
+            scale, shift = self._to_log_odds(self._fit)
             plain.coef_, plain.intercept_ = scale[:, None] * plain.coef_, scale * plain.intercept_ + shift
         return plain
 

@@ -24,7 +24,9 @@ def calibrate(cells: Cells, model: FittedModel) -> Calibration:
     They follow from :math:`s = w^T C w` and :math:`c^T w`. A model's own covariance can be far off where it was chosen
     by its predictions from parts of rows; averages over examples that saw a pair are not, but they vary: the variance
     of s is about :math:`\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}`. So both are averaged, the more on the side of the
-    cells the smaller that is relative to the model's own :math:`s^2`. Boosted trees are left out of account.
+    cells the smaller that is relative to the model's own :math:`s^2`. Cells that the weights were fitted to say too
+    much good of :math:`c^T w`; where the risk r was estimated from held-out examples, it is at most what leaves that
+    risk, :math:`(1 - r + s) / 2` for a target of variance one. Boosted trees are left out of account.
     """
     weights, gaussian = model.weights, model.attributes
     cells = cells if model.basis is None else model.basis.expand(cells)
@@ -42,5 +44,7 @@ def calibrate(cells: Cells, model: FittedModel) -> Calibration:
         predicted = sure * seen + (1.0 - sure) * predicted
         shared = sure * np.sum(weights * moments.targets, axis=0) + (1.0 - sure) * shared
     shared = np.maximum(shared, 0.0)
+    if "risk" in model.facts and shared.any():  # it is that of all outputs, on average
+        shared *= min(1.0, np.mean(1.0 - model.facts["risk"] + predicted / whole) / (2.0 * np.mean(shared / whole)))
     slope = np.divide(shared, predicted, out=np.zeros_like(shared), where=predicted > 0)
     return Calibration(slope, slope * shared / whole)
