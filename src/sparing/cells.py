@@ -16,7 +16,8 @@ class Cells:
     """The store of all purchases, and the only input of batch learners.
 
     An example is a run of cells: ``attributes[starts[e]:starts[e + 1]]``, ``values`` and ``probabilities`` beside them,
-    with ``targets[e]`` and ``weights[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with float32 values).
+    with ``targets[e]`` and ``weights[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with
+    float32 values).
 
     Parameters
     ----------

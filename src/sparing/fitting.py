@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sparing.estimators import BudgetLasso, BudgetRidge, save_model
-from sparing.files import write_csv, write_text
+from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, save_model
+from sparing.files import InputError, write_csv, write_text
+from sparing.judging import Verdict, judge
 from sparing.tables import PriceList, Table
 
 LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
@@ -28,8 +29,8 @@ class Bought:
     """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
-    weight: float | None  # None where the attribute has a curve
-    effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight
+    weight: float | None  # None where the attribute has a curve, or a weight for each of many classes
+    effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight where it has one
     looks: int
     spent: float
 
@@ -41,6 +42,7 @@ class Report:
     model: Any
     table: Table
     attributes: list[Bought]
+    verdict: Verdict | None = None  # of a classifier
 
     @property
     def has_curves(self) -> bool:
@@ -55,7 +57,9 @@ class Report:
             f"{model.cells_:,} of {values:,} values bought ({model.cells_ / max(values, 1):.1%}) for "
             f"{model.spent_:,.2f}, of {model.n_iter_:,} examples."
         ]
-        if "r2" in facts:
+        if self.verdict is not None:
+            said += [_named_classes(model.classes_, self.table), str(self.verdict)]
+        elif "r2" in facts:
             said.append(_quality(facts["r2"], facts["r2_interval"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
@@ -82,17 +86,30 @@ class Report:
     def _write_description(self, path: Path) -> None:
         described = {
             "target": self.table.target,
-            "classes": self.table.classes,
-            "intercept": float(self.model.intercept_),
+            "classes": None if self.verdict is None else self.model.classes_.tolist(),
+            "intercept": _plain(self.model.intercept_),
             "spent": self.model.spent_,
         }
         if self.has_curves:
             curves = {name: self.model.effect(at) for at, name in enumerate(self.table.names)}
-            described["curves"] = {name: {"at": x.tolist(), "adds": y.tolist()} for name, (x, y) in curves.items()}
+            described["curves"] = {name: {"at": x.tolist(), "adds": _plain(y)} for name, (x, y) in curves.items()}
             described["share of boosted trees, which are not in this file"] = self.model.report_["trees_share"]
         else:
-            described["weights"] = {bought.attribute: bought.weight for bought in self.attributes}
+            weights = np.atleast_2d(self.model.coef_).T
+            described["weights"] = {name: _plain(row) for name, row in zip(self.table.names, weights, strict=True)}
         write_text(path, json.dumps(described, indent=1) + "\n")
+
+
+def _plain(numbers):
+    """Numbers for JSON: one alone, several as a list."""
+    return np.squeeze(numbers).tolist()
+
+
+def _named_classes(classes, table: Table) -> str:
+    """Which class is which."""
+    names = [repr(label) for label in classes.tolist()]
+    said = f"Target {table.target!r} is a class ({table.why}): {', '.join(names)}."
+    return f"{said} Positive weights speak for {names[1]}." if len(names) == 2 else said
 
 
 def _quality(r2: float, interval: tuple[float, float]) -> str:
@@ -121,16 +138,24 @@ def fit_table(
         raise ValueError(
             f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
         )
-    cls = {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
+    classes = table.labels is not None
+    if classes and penalty != "ridge":
+        raise InputError(
+            f"the target {table.target!r} is a class ({table.why}), and classifiers have no {penalty}",
+            "leave out {penalty}, or pass {task}",
+            {"penalty": penalty, "task": "regression"},
+        )
+    cls = BudgetClassifier if classes else {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
     options: dict[str, Any] = {"learner": learner, "features": features}
     options |= {"random_state": random_state, "total_budget": total_budget}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(_named(table), table.y)
     model.target_name_ = table.target
+    verdict = judge(model, _named(table), table.y, random_state) if classes else None
     if not model.cells_:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
-    return Report(model, table, _attributes(model, table, prices))
+    return Report(model, table, _attributes(model, table, prices), verdict)
 
 
 def _named(table: Table):
@@ -152,11 +177,13 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.ones(d) if prices is None else prices.costs
+    weights: list[float | None] = [None] * d
     if hasattr(model, "coef_"):
-        weights: list[float | None] = np.ravel(model.coef_).tolist()
-        effects = np.ravel(model.coef_) * spread
+        coef = np.atleast_2d(model.coef_)
+        weights = coef[0].tolist() if len(coef) == 1 else weights
+        effects = (coef[0] if len(coef) == 1 else np.abs(coef).max(axis=0)) * spread
     else:
-        weights, effects = [None] * d, learner.fitted.importance[:, 0]
+        effects = learner.fitted.importance.max(axis=1)
     rows = [
         Bought(name, weight, float(effect), int(n), float(n * c))
         for name, weight, effect, n, c in zip(table.names, weights, effects, looks, costs, strict=True)

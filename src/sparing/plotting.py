@@ -120,7 +120,9 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
     panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
     for axes, bought in zip(panels, shown, strict=False):
-        axes.plot(*report.model.effect(report.table.names.index(bought.attribute)), color=BLUE)
+        values, parts = report.model.effect(report.table.names.index(bought.attribute))
+        for part in parts if parts.ndim == 2 else [parts]:  # one for each class
+            axes.plot(values, part, color=BLUE if parts.ndim == 1 or len(parts) == 1 else None)
         axes.axhline(0.0, color="0.6", linewidth=1, linestyle=":")
         _finish(axes, shortened([bought.attribute])[0])
     for axes in panels[len(shown) :]:

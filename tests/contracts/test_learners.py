@@ -58,6 +58,28 @@ def test_run_is_the_ask_and_tell_loop_bit_for_bit(case):
 
 
 @every_learner
+def test_weighted_examples_are_told_and_run_alike(case):
+    weights = np.linspace(0.5, 1.5, N)
+    weighted = make(case).run(X, Y, sample_weight=weights)
+    told = make(case)
+    for x, y, weight in zip(X, Y, weights, strict=True):
+        query = told.ask()
+        told.tell(query, x[query.attributes], y, weight=weight)
+    assert_same(weighted, told)
+    assert_same(weighted, make(case).run(ArraySource(X), Y, sample_weight=weights))
+    assert_same(weighted, restored(weighted, weighted.state()))
+    assert not np.array_equal(weighted.coef, whole(case).coef)
+    if case in KEEPING:
+        np.testing.assert_array_equal(make(case).run(X, Y, sample_weight=np.full(N, 0.7)).coef, whole(case).coef)
+    else:
+        np.testing.assert_array_equal(make(case).run(X, Y, sample_weight=np.ones(N)).coef, whole(case).coef)
+    with pytest.raises(ValueError, match="sample_weight has 3 weights"):
+        make(case).run(X, Y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match=r"non-negative|not negative"):
+        told.tell(told.ask(), np.zeros(told.ask().attributes.size), 0.0, weight=-1.0)
+
+
+@every_learner
 def test_layout_and_source_do_not_matter(case, tmp_path):
     np.save(tmp_path / "X.npy", X)
     layouts = [

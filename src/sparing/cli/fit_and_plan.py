@@ -39,6 +39,9 @@ def fit_command(
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
     features: Annotated[str, typer.Option(help="auto, additive (curves) or linear (weights).")] = "auto",
+    task: Annotated[
+        str, typer.Option(help="regression, classification, or auto: by what the target's values are.")
+    ] = "auto",
     drop: Drop = "",
     encode: Encode = False,
     drop_missing: DropMissing = False,
@@ -60,7 +63,8 @@ def fit_command(
         possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
         writer = Writer(possible, inputs=[data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
-        table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+        table = read_table(data, target, task=task, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
         report = fit_table(
             table,
@@ -86,7 +90,8 @@ def _show_report(report) -> None:
     columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        weight = "curve" if bought.weight is None else f"{bought.weight:.4g}"
+        none = "curve" if report.has_curves else "by class"
+        weight = none if bought.weight is None else f"{bought.weight:.4g}"
         numbers = weight, f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
         table.add_row(bought.attribute, *numbers)
     show(table, report.lines())

@@ -1,10 +1,14 @@
 """Classification from a few attributes of each example."""
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from sklearn.linear_model import SGDClassifier
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
+from sparing import checks
 from sparing.estimators.budget_base import BudgetEstimator
 from sparing.estimators.budget_options import documented
 from sparing.estimators.known_in_part import ClassifierKnownInPart
@@ -12,16 +16,22 @@ from sparing.estimators.labels import LinearClassifier, signs
 
 
 @documented
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator):
     """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector per class.
 
     All classes learn from the same looks, so the budget is the same for two classes or twenty (two classes need one
-    weight vector).
+    weight vector). What is predicted is the class of the largest log-odds, by linear discriminant analysis: they follow
+    from the regression, from what it explains, and from how frequent classes are. So rare classes are found as logistic
+    regression finds them. An online learner does not know what it explains, and goes by the sign of its regression.
 
     Parameters
     ----------
     {options}
+    class_weight : dict, "balanced" or None
+        By how much each class counts: the odds of a class are multiplied by its weight. "balanced" divides by how
+        frequent classes are. Looks and weights of attributes do not depend on it, unless the learner is an online one:
+        there it multiplies the weights of the examples.
 
     Attributes
     ----------
@@ -39,22 +49,33 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
     True
     """
 
-    def fit(self, X, y):
-        """Learn from all rows of X, looking at ``budget`` attributes of each."""
+    class_weight: Any = None
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows of X, looking at ``budget`` attributes of each.
+
+        ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
+        """
         X, y = self._check_X_y(X, y, reset=True)
         check_classification_targets(y)
         classes = unique_labels(y)
-        self._learn(X, signs(y, classes), reset=True, whole=True)
+        weights = self._example_weights(y, classes, sample_weight)
+        self._learn(X, signs(y, classes), weights, reset=True, whole=True)
         self.classes_ = classes
         return self
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from more rows; ``classes`` names all labels at the first call."""
         reset = not hasattr(self, "_fit")
         X, y = self._check_X_y(X, y, reset=reset)
         check_classification_targets(y)
         known = self._known_classes(y, classes, reset)
-        self._learn(X, signs(y, known), reset=reset)
+        if self._why_online() and isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' is not for partial_fit of an online learner, which does not know how frequent "
+                "classes will be; pass a dict of weights."
+            )
+        self._learn(X, signs(y, known), self._example_weights(y, known, sample_weight), reset=reset)
         self.classes_ = known
         return self
 
@@ -66,6 +87,37 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
         self._learn_cells(cells, names)
         self.classes_ = classes
         return self
+
+    # Weights of classes ----------------------------------------------------------------------------------------------
+
+    def _example_weights(self, y, classes, sample_weight):
+        """The weights of these rows; those of classes go into them for an online learner only."""
+        self._check_class_weight(classes)
+        if self.class_weight is None or not self._why_online():
+            return sample_weight
+        of_classes = compute_class_weight(self.class_weight, classes=classes, y=y)
+        of_rows = of_classes[np.searchsorted(classes, y)]
+        return of_rows if sample_weight is None else of_rows * checks.weights(sample_weight, len(of_rows))
+
+    def _check_class_weight(self, classes) -> None:
+        given = self.class_weight
+        if given is None or (isinstance(given, str) and given == "balanced"):
+            return
+        if not isinstance(given, dict):
+            raise ValueError(f"class_weight must be None, 'balanced' or a dict of weights by label; got {given!r}.")
+        unknown = [label for label in given if label not in classes]
+        if unknown:
+            raise ValueError(f"class_weight has a weight for {unknown[0]!r}, but the classes are {classes.tolist()}.")
+        for label, weight in given.items():
+            checks.positive(f"the class_weight of {label!r}", weight)
+
+    def _class_odds(self, priors: np.ndarray) -> np.ndarray:
+        """What the odds of all classes, which have these prior probabilities, are multiplied by."""
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
+        if isinstance(self.class_weight, str):
+            return 1.0 / priors
+        return np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()])
 
     def to_sklearn(self):
         """A plain fitted scikit-learn model with the same predictions."""

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
 from sparing.learners.keeping import KeepingLearner
+from sparing.models.classes import Classes
 from sparing.models.conditional import FromKnown
 from sparing.models.gaussian import FittedModel
 from sparing.prediction.many import Purchases, buy_many
@@ -125,8 +126,12 @@ class KnownInPart:
 
     def _market(self, what: str, costs, groups) -> Market:
         model = self._described(what)
-        labels = getattr(self, "classes_", None)
-        return Market(model, self.n_features_in_, self._names(), labels, costs=costs, groups=groups)
+        labels, classes = getattr(self, "classes_", None), self._weighted_classes(model)
+        return Market(model, self.n_features_in_, self._names(), labels, classes, costs=costs, groups=groups)
+
+    def _weighted_classes(self, model: FittedModel) -> Classes | None:
+        """Probabilities of classes, with their weights; None for a regressor."""
+        return None
 
 
 class RegressorKnownInPart(KnownInPart):
@@ -210,6 +215,10 @@ class ClassifierKnownInPart(KnownInPart):
     """Probabilities of classes from what is known."""
 
     classes_: Any
+    _class_odds: Any
+
+    def _weighted_classes(self, model: FittedModel) -> Classes:
+        return model.classes.weighted(self._class_odds(model.classes.priors))
 
     @available_if(_keeps)
     def predict_proba(self, X):
@@ -242,7 +251,8 @@ class ClassifierKnownInPart(KnownInPart):
         return _decisions(self._log_posteriors(X))
 
     def _log_posteriors(self, X) -> np.ndarray:
-        return self._described("predict_proba").classes.log_posteriors(*self._from_known(X, "predict_proba"))
+        found = self._from_known(X, "predict_proba")
+        return self._weighted_classes(self._fit.fitted).log_posteriors(*found)
 
     def _decision_weights(self, weights, intercept) -> tuple[np.ndarray, np.ndarray]:
         """Weights of the log-odds of whole rows, which are linear in the predictions of the regression."""
@@ -250,7 +260,8 @@ class ClassifierKnownInPart(KnownInPart):
             return weights, intercept
         m = len(intercept)
         at = np.vstack([intercept, intercept + np.eye(m)])
-        log_odds = _decisions(self._fit.fitted.classes.log_posteriors(at, np.zeros((1 + m, m, m)))).reshape(1 + m, -1)
+        log_posteriors = self._weighted_classes(self._fit.fitted).log_posteriors(at, np.zeros((1 + m, m, m)))
+        log_odds = _decisions(log_posteriors).reshape(1 + m, -1)
         if m > 1:  # log-probabilities have a part that is common to all classes, and not linear
             log_odds = log_odds - log_odds.mean(axis=1, keepdims=True)
         return (log_odds[1:] - log_odds[0]).T @ weights, log_odds[0]

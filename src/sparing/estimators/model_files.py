@@ -90,8 +90,8 @@ def load_model(path) -> Any:
         ) from error
     if newer:
         raise ValueError(
-            f"{path.name} is of format {header['format']}, which a newer version of sparing wrote; this one reads formats "
-            f"up to {FORMAT}: update sparing, or save the model with this version."
+            f"{path.name} is of format {header['format']}, which a newer version of sparing wrote; this one reads "
+            f"formats up to {FORMAT}: update sparing, or save the model with this version."
         )
     return model
 

@@ -193,8 +193,9 @@ class OnlineLearner(Memory, Loop):
     def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
 
-        ``weight`` multiplies the gradient; weights should average one. NaN means that a value is unavailable: a point draw that needs it is left out, and without a value of the
-        inner product there is no step. A refused call changes nothing.
+        ``weight`` multiplies the gradient; weights should average one. NaN means that a value is unavailable: a point
+        draw that needs it is left out, and without a value of the inner product there is no step. A refused call
+        changes nothing.
         """
         self.begin()
         values, y = self._checked(query, values, y)

@@ -1,6 +1,6 @@
 """Probabilities of classes from a regression on -1 and +1, whatever part of a row is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
@@ -58,15 +58,16 @@ class Classes:
         slope, offsets = _recalibrated(scores, _indicators(counted.targets))
         return cls(first.priors, first.total, first.share, slope, offsets)
 
-    def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray, *, prior_odds=1.0) -> np.ndarray:
-        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes).
+    def weighted(self, odds: np.ndarray) -> Self:
+        """With the odds of each class multiplied by its own of these."""
+        return replace(self, offsets=self.offsets + np.log(odds))
 
-        ``prior_odds``, one per class, multiply the odds of classes.
-        """
+    def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes)."""
         kernels, separations = self._pattern(unexplained)
         u = np.squeeze(kernels @ (_indicators(means) - self.priors)[:, :, None], -1)
         scores = np.log(self.priors) + u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
-        return log_softmax(self.slope * scores + self.offsets + np.log(prior_odds), axis=-1)
+        return log_softmax(self.slope * scores + self.offsets, axis=-1)
 
     def separations(self, unexplained: np.ndarray) -> np.ndarray:
         """The matrix D for what is left unexplained, recalibrated: (..., n_classes, n_classes)."""

@@ -116,15 +116,15 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     """
     d, attributes = cells.n_attributes, cells.attributes
     distances = cells.values - summary.means[attributes]
-    sums, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
+    sums, seen = np.zeros((d, d)), np.zeros((d, d), np.int32)
+    counts: np.ndarray = seen
     if cells.is_weighted:
-        roots, seen = np.sqrt(cells.weights)[cells.examples()], counts
-        counts = np.zeros((d, d))
+        roots, counts = np.sqrt(cells.weights)[cells.examples()], np.zeros((d, d))
         sum_pairs(cells.starts, attributes, roots, counts, seen)  # products of roots are weights
         sum_pairs(cells.starts, attributes, roots * distances, sums, seen)
         distances = roots**2 * distances
     else:
-        sum_pairs(cells.starts, attributes, distances, sums, counts)
+        sum_pairs(cells.starts, attributes, distances, sums, seen)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
     residuals = (cells.targets - summary.target_means)[cells.examples()]
     with_targets = [

@@ -38,12 +38,16 @@ class Market:
         Of the columns; empty if they have none.
     labels : array, optional
         Of classes, whose model was fitted to -1 and +1.
+    classes : Classes, optional
+        Their probabilities, which follow from what is known.
     costs, groups
         As of the budget estimators; costs also by name.
     """
 
-    def __init__(self, model: FittedModel, n_columns: int, names: list[str], labels=None, *, costs=None, groups=None):
-        self.model, self.n_columns, self.names, self.labels = model, n_columns, names, labels
+    def __init__(
+        self, model: FittedModel, n_columns: int, names: list[str], labels=None, classes=None, *, costs=None, groups=None
+    ):
+        self.model, self.n_columns, self.names, self.labels, self.classes = model, n_columns, names, labels, classes
         self.costs = named_costs(costs, n_columns, names)
         self.groups = groups
         shop = Shop(n_columns, float(self.costs.sum()), costs=self.costs, groups=groups)
@@ -107,7 +111,7 @@ class Market:
         """The log-probabilities of classes that follow from outputs; None for a regressor."""
         if self.labels is None:
             return None
-        return self.model.classes.log_posteriors(means, knowledge.unexplained[None])
+        return self.classes.log_posteriors(means, knowledge.unexplained[None])
 
     def within_range(self, means: np.ndarray) -> np.ndarray:
         """Predictions of a regressor, within the range of the targets seen if that is asked for."""
@@ -136,6 +140,5 @@ class Market:
         """
         if self.labels is None or log_posteriors is None:
             return np.array([np.sum(self.standard_deviations(after) ** 2)])
-        classes = self.model.classes
-        gained = classes.separations(after[None])[0] - classes.separations(now[None])[0]
-        return classes.expected_errors(log_posteriors, gained)
+        gained = self.classes.separations(after[None])[0] - self.classes.separations(now[None])[0]
+        return self.classes.expected_errors(log_posteriors, gained)

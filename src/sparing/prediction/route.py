@@ -77,7 +77,7 @@ class Route:
 def find_route(market: Market, known: np.ndarray) -> Route:
     """The route from where these columns are known."""
     start = Stage.first(market).with_known(known)
-    chances = market.model.classes.priors if market.adapts else None
+    chances = market.classes.priors if market.adapts else None
     purchases = []
     error, spent = _error(market, start), 0
     first = error
@@ -95,5 +95,5 @@ def _error(market: Market, stage: Stage) -> float:
     if market.labels is None:
         return float(np.sqrt(np.mean(market.standard_deviations(after) ** 2)))
     nothing = market.model.conditional.total
-    prior = market.model.classes.log_posteriors(market.model.center[None], nothing[None])
+    prior = market.classes.log_posteriors(market.model.center[None], nothing[None])
     return float(market.losses(nothing, after, prior)[0])

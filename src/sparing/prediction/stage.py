@@ -105,7 +105,7 @@ class Offers:
     @cached_property
     def separations(self) -> np.ndarray:
         """What each of them would add to the squared distances between classes: (n, n_classes, n_classes)."""
-        left, classes = self.stage.knowledge.unexplained, self.stage.market.model.classes
+        left, classes = self.stage.knowledge.unexplained, self.stage.market.classes
         return classes.separations(left - self.gains) - classes.separations(left[None])
 
     def best(self, chances: np.ndarray | None = None) -> int | None:

@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sparing import checks
 from sparing.files import InputError, refuse_data_path
 from sparing.tables.frames import read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
+from sparing.tables.targets import TASKS, labels_of
 
 
 @dataclass(frozen=True)
 class Table:
-    """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two."""
+    """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two.
+
+    Read with a ``task``, it has ``labels`` if that is classification, in place of numbers; ``why`` is said in words.
+    """
 
     X: Any
     y: np.ndarray
@@ -23,9 +28,11 @@ class Table:
     target: str
     classes: tuple[str, str] | None
     n_dropped: int
+    labels: np.ndarray | None = None
+    why: str = ""
 
 
-def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False) -> Table:
+def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False, task=None) -> Table:
     """Read a data file and name its target.
 
     Parameters
@@ -40,6 +47,9 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         Turn each column that is not numeric into indicators, one per value. Otherwise such columns are refused.
     drop_missing : bool
         Leave out rows with a missing value. Otherwise missing values are refused.
+    task : {"auto", "regression", "classification"}, optional
+        What the target is for: "auto" decides by :func:`sparing.tables.targets.labels_of`. Without it a target is
+        numbers, and two values of any kind become -1 and +1.
 
     Raises
     ------
@@ -60,6 +70,12 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
     else:
         X, values, names, target = read_columns(path, target, drop, encode)
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing)
+    if task is not None:
+        _refuse_one_value(values, target)
+        labels, why = labels_of(values, target, checks.one_of("task", task, TASKS))
+        if labels is not None:
+            return Table(X, labels, names, target, None, n_dropped, labels, why)
+        return Table(X, _finite(values, target), names, target, None, n_dropped, why=why)
     y, classes = _numbers_of(values, target)
     return Table(X, y, names, target, classes, n_dropped)
 
@@ -104,28 +120,38 @@ def _without_missing(X, values: list, names: list[str], target: str, drop_missin
     return X[~bad], [value for value, gone in zip(values, bad, strict=True) if not gone], int(bad.sum())
 
 
-def _numbers_of(values: list, target: str) -> tuple[np.ndarray, tuple[str, str] | None]:
-    """The target as numbers: two values of any kind become -1 and +1, in their order."""
+def _refuse_one_value(values: list, target: str) -> set:
+    """The distinct values of a target, of which there must be two."""
     if len(values) < 2:
         raise InputError(f"there is {len(values)} row to learn from", "pass many, one per example")
     try:
         distinct = set(values)
-        ordered = sorted(distinct, key=lambda value: (str(type(value)), value)) if len(distinct) == 2 else []
     except TypeError:
         raise InputError(
             f"the target {target!r} has values like {str(values[0])[:40]}", "choose one of numbers or text"
         ) from None
     if len(distinct) == 1:
         raise InputError(f"the target {target!r} is {values[0]!r} in every row", "choose a target that varies")
-    if ordered:
-        low, high = ordered
+    return distinct
+
+
+def _numbers_of(values: list, target: str) -> tuple[np.ndarray, tuple[str, str] | None]:
+    """The target as numbers: two values of any kind become -1 and +1, in their order."""
+    distinct = _refuse_one_value(values, target)
+    if len(distinct) == 2:
+        low, high = sorted(distinct, key=lambda value: (str(type(value)), value))
         return np.where(np.array([value == high for value in values]), 1.0, -1.0), (str(low), str(high))
+    return _finite(values, target), None
+
+
+def _finite(values: list, target: str) -> np.ndarray:
     try:
         numbers = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"the target {target!r} has {len(distinct)} classes that are not numbers", "pass a number, or two classes"
+            f"the target {target!r} has {len(set(values))} classes that are not numbers",
+            "pass a number, or two classes",
         ) from None
     if not np.isfinite(numbers).all():
         raise InputError(f"the target {target!r} has infinite values", "every target must be finite")
-    return numbers, None
+    return numbers
