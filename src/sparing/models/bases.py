@@ -112,7 +112,7 @@ class Basis:
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """Of cells that the functions were learnt from: means 0 and variances 1, unless lines or weights are among them."""
+        """Of cells that the functions were learnt from: means 0 and variances 1, unless there are lines or weights."""
         if self.kind == LINES or expanded.is_weighted:
             return summarize(expanded)
         ones = np.ones(expanded.n_attributes)

@@ -45,7 +45,15 @@ class Market:
     """
 
     def __init__(
-        self, model: FittedModel, n_columns: int, names: list[str], labels=None, classes=None, *, costs=None, groups=None
+        self,
+        model: FittedModel,
+        n_columns: int,
+        names: list[str],
+        labels=None,
+        classes=None,
+        *,
+        costs=None,
+        groups=None,
     ):
         self.model, self.n_columns, self.names, self.labels, self.classes = model, n_columns, names, labels, classes
         self.costs = named_costs(costs, n_columns, names)
