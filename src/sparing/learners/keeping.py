@@ -138,7 +138,8 @@ class KeepingLearner(Saved, Loop):
         """Let the next looks follow what was seen."""
         cells, shop = self.bought.in_order(), self.buyer.shop
         summary = summarize(cells)
-        weights = planning_weights(cells, summary) / summary.target_spreads
+        with one_blas_thread(self.n_attributes <= ONE_THREAD):
+            weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
         variances = shop.total(spread if self.second_moments is None else self.second_moments)
