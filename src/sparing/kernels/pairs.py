@@ -17,6 +17,15 @@ def sum_pairs(starts, attributes, values, sums, counts):
 
 
 @entry
+def sum_with_targets(starts, attributes, values, targets, sums):
+    """``sums[i, t] += x_i y_t`` for every attribute seen in an example and each of its targets."""
+    for example in range(starts.size - 1):
+        for at in range(starts[example], starts[example + 1]):
+            for output in range(targets.shape[1]):
+                sums[attributes[at], output] += values[at] * targets[example, output]
+
+
+@entry
 def predict_products(starts, attributes, values, targets, weights, singles, pairs, share, losses):
     r"""Estimates of :math:`(\langle w, x\rangle - y)^2` for each example and each column w, from its cells: O(b²) each.
 

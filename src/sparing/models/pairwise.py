@@ -23,8 +23,8 @@ class RepairedCovariance:
     The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger. Units
     decide what a ridge shrinks: ``"raw"`` takes attributes as they are, ``"looks"`` takes
     :math:`D_i \propto s_i^2 / n_i`. The latter follows from the standard error of the risk: that of :math:`w^T C w` is
-    :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as pairs are seen in proportion to the product of both
-    counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
+    :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as pairs are seen in proportion to the product of
+    both counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
     """
 
     def __init__(self, moments: PairMoments, summary: Summary, units: str):

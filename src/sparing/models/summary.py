@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.kernels.pairs import sum_pairs
+from sparing.kernels.pairs import sum_pairs, sum_with_targets
 
 LOOKS_FOR_A_SCALE = 5  # below as many looks at other than its usual value an attribute's scale is unknown
 LOOKS_FOR_A_MODE = 1000  # per attribute, among which its most common value is looked for
@@ -58,9 +58,11 @@ def summarize(cells: Cells) -> Summary:
     looks = np.maximum(counts, 1)
     means = np.bincount(attributes, weights=values, minlength=d) / looks
     means += np.bincount(attributes, weights=values - means[attributes], minlength=d) / looks  # what rounding left out
-    distances = values - means[attributes]
-    ranges = _ranges(attributes, np.abs(distances), counts)
-    squares = np.bincount(attributes, weights=(distances / ranges[attributes]) ** 2, minlength=d)
+    distances = np.abs(values - means[attributes])
+    ranges = _ranges(attributes, distances, counts)
+    distances /= ranges[attributes]  # in place, as cells may be very many
+    squares = np.bincount(attributes, weights=np.square(distances, out=distances), minlength=d)
+    del distances
     typical = float(squares.sum() / max(counts.sum(), 1)) or 1.0
     variances = (squares + typical) / (counts + 1.0) * ranges**2
     target_means = cells.targets.mean(axis=0)
@@ -79,7 +81,7 @@ def looks_that_vary(cells: Cells) -> np.ndarray:
     rising = np.argsort(lengths, kind="stable")  # so that the longest run of an attribute is written last
     usual = np.zeros(cells.n_attributes)
     usual[attribute[firsts[rising]]] = value[firsts[rising]]
-    return np.bincount(attributes, weights=values != usual[attributes], minlength=cells.n_attributes).astype(np.int64)
+    return np.bincount(attributes[values != usual[attributes]], minlength=cells.n_attributes)
 
 
 def _ranges(attributes, distances, counts) -> np.ndarray:
@@ -107,13 +109,10 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     sums, counts = np.zeros((d, d)), np.zeros((d, d), np.int32)
     sum_pairs(cells.starts, attributes, distances, sums, counts)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
-    residuals = (cells.targets - summary.target_means)[cells.examples()]
-    with_targets = [
-        np.bincount(attributes, weights=distances * residuals[:, output], minlength=d)
-        for output in range(cells.n_outputs)
-    ]
+    with_targets = np.zeros((d, cells.n_outputs))
+    sum_with_targets(cells.starts, attributes, distances, cells.targets - summary.target_means, with_targets)
     looks = np.maximum(summary.counts, 1)[:, None]
-    return PairMoments(_symmetric(averages), np.column_stack(with_targets) / looks, _symmetric(counts))
+    return PairMoments(_symmetric(averages), with_targets / looks, _symmetric(counts))
 
 
 def _symmetric(upper: np.ndarray) -> np.ndarray:
