@@ -8,6 +8,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.files import written_whole
+from sparing.kernels.order import find_cells, hash_examples
 
 _FILE_FORMAT, _WEIGHTED_FORMAT = 1, 2
 
@@ -187,22 +188,28 @@ class Cells:
         examples = np.arange(self.n_examples)[examples]
         starts = self.starts
         sizes = np.diff(starts)[examples]
-        ends = np.cumsum(sizes)
-        at = np.arange(sizes.sum()) + np.repeat(starts[:-1][examples] - ends + sizes, sizes)
-        part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
+        at = np.empty(sizes.sum(), np.int64)
+        find_cells(starts, examples, at)
         weights = self.weights[examples] if self.is_weighted else None
         chances, targets = self.probabilities[at], self.targets[examples]
-        part._write(sizes, self.attributes[at], self.values[at], chances, targets, weights)
-        return part
+        return self._with(sizes, self.attributes[at], self.values[at], chances, targets, weights)
 
     def only(self, wanted: np.ndarray) -> "Cells":
-        """The cells of these attributes alone (one flag for each), of all examples."""
+        """The cells of these attributes alone (one flag for each), of all examples; this very store, if that is all."""
+        if wanted.all():
+            return self
         kept = wanted[self.attributes]
-        ends = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=self.values.dtype)
+        sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.starts])
         weights = self.weights if self.is_weighted else None
         chances = self.probabilities[kept]
-        part._write(np.diff(ends), self.attributes[kept], self.values[kept], chances, self.targets, weights)
+        return self._with(sizes, self.attributes[kept], self.values[kept], chances, self.targets, weights)
+
+    def _with(self, sizes, attributes, values, probabilities, targets, weights) -> "Cells":
+        """A store of the same kind that holds these arrays themselves."""
+        part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=values.dtype)
+        part._attributes, part._values, part._probabilities = attributes, values, probabilities
+        part._ends, part._targets, part._weights = np.cumsum(sizes), targets, weights
+        part._n_cells, part._n_examples = values.size, sizes.size
         return part
 
     def to_learn_from(self) -> "Cells":
@@ -226,9 +233,9 @@ class Cells:
         are ordered by which attributes were seen of them, then by targets, then by values: units do not matter.
         """
         starts, sizes = self.starts, np.diff(self.starts)
-        places = (np.arange(len(self)) - np.repeat(starts[:-1], sizes)).astype(np.uint64)
-        seen = _scramble((self.attributes.astype(np.uint64) << np.uint64(32)) ^ places)
-        ranks = _ranks([self._sums(seen), *self.targets.T])
+        seen, chances = np.zeros((2, sizes.size), np.uint64)
+        hash_examples(starts, self.attributes, self.probabilities.view(np.uint32), seen, chances)
+        ranks = _ranks([seen, *self.targets.T])
         for place in range(int(sizes.max(initial=0))):
             tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (sizes > place))
             if not tied.size:
@@ -236,15 +243,7 @@ class Cells:
             values = np.zeros(ranks.size)
             values[tied] = self.values[starts[tied] + place]
             ranks = _ranks([ranks, values])
-        chances = self._sums(
-            _scramble(self.probabilities.view(np.uint32).astype(np.uint64) ^ (places << np.uint64(32)))
-        )
         return self.take(np.lexsort((self.weights, chances, ranks)))
-
-    def _sums(self, words: np.ndarray) -> np.ndarray:
-        """Sums over the cells of each example, which wrap around."""
-        sums = np.concatenate([[np.uint64(0)], np.cumsum(words, dtype=np.uint64)])
-        return np.diff(sums[self.starts])
 
     # On disk ---------------------------------------------------------------------------------------------------------
 
@@ -306,10 +305,3 @@ def _ranks(keys: list[np.ndarray]) -> np.ndarray:
     ranks = np.empty(order.size, np.int64)
     ranks[order] = np.concatenate([np.zeros(min(order.size, 1), np.int64), np.cumsum(changes)])
     return ranks
-
-
-def _scramble(words: np.ndarray) -> np.ndarray:
-    """A fixed bijection of 64-bit words that leaves no pattern (the finaliser of SplitMix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -11,7 +11,7 @@ from planted_cells import SIZE, D, planted, random_cells, uniform_cells
 from sparing.learners import FactorModel
 from sparing.models.covariance import covariance_candidate, covariance_gradients, covariance_iterates
 from sparing.models.em import StandardizedCells, nth_iterate
-from sparing.models.families import TOWARD_IDENTITY
+from sparing.models.families import USUAL_PRIOR
 from sparing.models.summary import summarize
 
 PRIOR = 4.0
@@ -79,7 +79,7 @@ def test_no_iteration_decreases_the_posterior(data):
 
 def test_at_full_budget_it_is_the_samples_covariance_and_its_prior():
     X, y = planted(80, d=6)
-    cells, prior = uniform_cells(X, y, 6), TOWARD_IDENTITY[0]
+    cells, prior = uniform_cells(X, y, 6), USUAL_PRIOR
     summary = summarize(cells)
     data = StandardizedCells(cells, summary)
     Z = np.column_stack([(X - X.mean(axis=0)) / summary.spreads, (y - y.mean()) / y.std()])

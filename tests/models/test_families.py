@@ -18,6 +18,7 @@ D = 12
 ALL = {
     "mean target": families.mean_target(),
     "mean-imputed": families.mean_imputed(),
+    "less and less shrunk": families.less_and_less_shrunk(),
     **{
         f"{make.__name__} {penalty}": make(penalty)
         for make in (families.pairwise_moments, families.full_covariance, families.near_factors, families.factor)
@@ -68,7 +69,8 @@ def test_what_is_usual(cells):
     assert usual == {
         "mean target": "no weights",
         "mean-imputed": "ridge 100",
-        "pairwise_moments ridge": "range units, ridge 0.5 of the noise",
+        "less and less shrunk": "prior sample size 5",
+        "pairwise_moments ridge": "ridge 0.5 of the noise",
         "pairwise_moments lasso": "lasso 0.18 of the largest penalty",
         "full_covariance ridge": "prior sample size 5, 30 iterations",
         "full_covariance lasso": "lasso 0.02 of the largest penalty",
@@ -97,9 +99,22 @@ def test_a_covariance_near_factors_is_shrunk_toward_them(cells):
     np.testing.assert_array_equal(found.weights, covariance_candidate("", data, covariance).weights)
 
 
+def test_a_covariance_starts_from_the_one_that_is_shrunk_more(cells):
+    """So it takes a third of the iterations: continued, each gets where it gets alone."""
+    data = StandardizedCells(cells, summarize(cells))
+    identity = np.eye(D + 2)
+    strong = nth_iterate(covariance_iterates(data, identity, 50.0), families.CONTINUED)
+    weak = nth_iterate(covariance_iterates(data, identity, 15.0, strong), families.CONTINUED)
+    found = families.less_and_less_shrunk().candidates(cells, data.summary)
+    for candidate, covariance in zip(found[:2], (strong, weak), strict=True):
+        np.testing.assert_array_equal(candidate.weights, covariance_candidate("", data, covariance).weights)
+    alone, last = (nth_iterate(covariance_iterates(data, identity, 15.0, start), 3000) for start in (None, strong))
+    np.testing.assert_allclose(alone, last, atol=1e-6)
+
+
 def test_a_lasso_follows_its_path_on_the_standardized_covariance(cells):
     data = StandardizedCells(cells, summarize(cells))
-    covariance = nth_iterate(covariance_iterates(data, np.eye(D + 2), families.TOWARD_IDENTITY[0]), 3)
+    covariance = nth_iterate(covariance_iterates(data, np.eye(D + 2), families.USUAL_PRIOR), 3)
     found = families.full_covariance("lasso", iterations=3).candidates(cells, data.summary)
     path = lasso_path(covariance[:D, :D], covariance[:D, D:])
     assert len(found) == len(PENALTIES)

@@ -7,7 +7,14 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 from sparing.cells import Cells
 from sparing.learners import PairwiseMoments
 from sparing.models.families import mean_target
-from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance, lasso_candidates, lasso_path, ridge_candidates
+from sparing.models.pairwise import (
+    RIDGES,
+    USUAL_RIDGE,
+    RepairedCovariance,
+    lasso_candidates,
+    lasso_path,
+    ridge_candidates,
+)
 from sparing.models.summary import pair_moments, summarize
 
 D, N = 8, 300
@@ -119,11 +126,11 @@ def test_ridges_of_units_by_looks_solve_in_those_units():
 
 
 def test_candidates_solve_with_the_covariance_they_give():
-    """Ridges are multiples of the noise, in units of ranges and of looks: so c = Sigma w for each of them."""
+    """Ridges are multiples of the noise, in units of looks: so c = Sigma w for each of them."""
     cells = learn(X[:80], Y[:80], budget=3, ridge=1.0).bought
     summary = summarize(cells)
     moments, candidates = pair_moments(cells, summary), ridge_candidates(cells, summary)
-    assert len({candidate.setting for candidate in candidates}) == len(candidates) == 16
+    assert len({candidate.setting for candidate in candidates}) == len(candidates) == len(RIDGES)
     for candidate in candidates:
         np.testing.assert_allclose(candidate.attributes().times(candidate.weights), moments.targets, rtol=1e-7)
 
@@ -184,7 +191,7 @@ def test_standard_errors_of_whole_rows_are_those_of_least_squares():
 
 def test_what_was_chosen_is_said():
     usual = learn(budget=3).fitted.facts
-    assert usual["setting"] == f"pairwise: range units, ridge {USUAL_RIDGE:g} of the noise"
+    assert usual["setting"] == f"pairwise: ridge {USUAL_RIDGE:g} of the noise"
     facts = learn(budget=3, penalty="lasso").fitted.facts
     assert {candidate["family"] for candidate in facts["candidates"]} == {"pairwise", "mean target"}
     assert len(facts["candidates"]) == 10

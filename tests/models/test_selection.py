@@ -284,18 +284,20 @@ def wide(d, n=50, looks=3):
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
 def test_families_compete_by_cost_alone(penalty):
-    everyone = {"factor", "pairwise", "full covariance", "covariance near factors"}
+    """Factor models stand in for covariances near them, where those would take too long."""
+    everyone = {"pairwise", "full covariance", "covariance near factors"}
     everyone |= {"mean-imputed"} if penalty == "ridge" else set()
     for d in (3, 100, 1_000, 2_000, 200_000):
         cells = wide(d)
         names = [family.name for family in affordable_families(cells, penalty)]
+        covariance = families.less_and_less_shrunk() if penalty == "ridge" else families.full_covariance(penalty)
         candidates = [families.factor(penalty), families.pairwise_moments(penalty), families.near_factors(penalty),
-                      families.full_covariance(penalty)]  # fmt: skip
+                      covariance]  # fmt: skip
         candidates += [families.mean_imputed()] if penalty == "ridge" else []
-        assert set(names) == {f.name for f in candidates if f.seconds(Size.of(cells)) <= selection.AFFORDABLE}
-        assert "factor" in names
+        quick = {f.name for f in candidates if f.seconds(Size.of(cells)) <= selection.AFFORDABLE}
+        assert set(names) == (quick - {"factor"} if "covariance near factors" in quick else quick)
+        assert ("factor" in names) != ("covariance near factors" in names)
         assert d > 100 or set(names) == everyone
-        assert d > 100 or names.count("full covariance") == (4 if penalty == "ridge" else 1)  # prior sample sizes
     assert names == ["factor"]  # of huge data nothing else
 
 

@@ -14,3 +14,12 @@ def sum_pairs(starts, attributes, values, sums, counts):
                     i, j = j, i
                 sums[i, j] += values[a] * values[b]
                 counts[i, j] += 1
+
+
+@entry
+def sum_with_targets(starts, attributes, values, targets, sums):
+    """``sums[i, t] += x_i y_t`` for every attribute seen in an example and each of its targets."""
+    for example in range(starts.size - 1):
+        for at in range(starts[example], starts[example + 1]):
+            for output in range(targets.shape[1]):
+                sums[attributes[at], output] += values[at] * targets[example, output]

@@ -168,7 +168,8 @@ class KeepingLearner(Saved, Loop):
         """Let the next looks follow what was seen."""
         cells, shop = self.bought.to_learn_from(), self.buyer.shop
         basis, cells, summary = transformed(None, self.levels, cells)
-        weights = planning_weights(cells, summary) / summary.target_spreads
+        with one_blas_thread(self.n_attributes <= ONE_THREAD):
+            weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
         counts = np.bincount(self.bought.attributes, minlength=self.n_attributes)

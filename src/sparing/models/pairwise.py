@@ -22,15 +22,15 @@ class RepairedCovariance:
     r"""Pairwise covariances without their negative eigenvalues, in units :math:`\sqrt{D_i}` of the attributes.
 
     The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger. Units
-    decide what a ridge shrinks: ``"range"`` divides attributes by the largest distance from their means, ``"raw"``
-    takes them as they are, ``"looks"`` takes :math:`D_i \propto s_i^2 / n_i`. The latter follows from the standard
-    error of the risk: that of :math:`w^T C w` is :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as
-    pairs are seen in proportion to the product of both counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
+    decide what a ridge shrinks: ``"raw"`` takes attributes as they are, ``"looks"`` takes
+    :math:`D_i \propto s_i^2 / n_i`. The latter follows from the standard error of the risk: that of :math:`w^T C w` is
+    :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as pairs are seen in proportion to the product of
+    both counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
     """
 
     def __init__(self, moments: PairMoments, summary: Summary, units: str):
         scale = summary.variances / np.maximum(summary.counts, 1.0) * max(summary.counts.mean(), 1.0)
-        self.units = {"looks": np.sqrt(scale), "range": summary.ranges, "raw": np.ones(scale.size)}[units]
+        self.units = {"looks": np.sqrt(scale), "raw": np.ones(scale.size)}[units]
         self.values, self.vectors = eigh(moments.attributes / np.outer(self.units, self.units), driver="evd")
         self.noise = max(-self.values[0], self._noise_of_averages(moments, summary), np.finfo(float).tiny)
         self.targets = self.vectors.T @ (moments.targets / self.units[:, None])
@@ -63,14 +63,11 @@ class RepairedCovariance:
 
 
 def ridge_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
-    """Ridge regression on the repaired covariance, with several ridges in two units."""
-    moments, candidates = pair_moments(cells, summary), []
-    for units in ("range", "looks"):
-        repaired = RepairedCovariance(moments, summary, units)
-        for ridge in ridges:
-            candidates.append(ridge_candidate(repaired, summary, f"{units} units, ridge {ridge:g} of the noise",
-                                              ridge * repaired.noise))  # fmt: skip
-    return candidates
+    """Ridge regression on the repaired covariance in units of looks, with several ridges."""
+    repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
+    return [
+        ridge_candidate(repaired, summary, f"ridge {ridge:g} of the noise", ridge * repaired.noise) for ridge in ridges
+    ]
 
 
 def ridge_candidate(repaired: RepairedCovariance, summary: Summary, setting: str, ridge: float) -> Candidate:

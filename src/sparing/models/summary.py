@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.kernels.pairs import sum_pairs
+from sparing.kernels.pairs import sum_pairs, sum_with_targets
 
 LOOKS_FOR_A_SCALE = 5  # below as many looks at other than its usual value an attribute's scale is unknown
 LOOKS_FOR_A_MODE = 1000  # per attribute, among which its most common value is looked for
@@ -65,9 +65,11 @@ def summarize(cells: Cells) -> Summary:
     means = np.bincount(attributes, weights=weights * values, minlength=d) / divisors
     left_out = weights * (values - means[attributes])  # by rounding
     means += np.bincount(attributes, weights=left_out, minlength=d) / divisors
-    distances = values - means[attributes]
-    ranges = _ranges(attributes, np.abs(distances), looks)
-    squares = np.bincount(attributes, weights=weights * (distances / ranges[attributes]) ** 2, minlength=d)
+    del left_out  # cells may be very many
+    distances = np.abs(values - means[attributes])
+    ranges = _ranges(attributes, distances, looks)
+    distances /= ranges[attributes]
+    squares = np.bincount(attributes, weights=weights * np.square(distances, out=distances), minlength=d)
     typical = float(squares.sum() / (counts.sum() or 1)) or 1.0
     variances = (squares + typical) / (counts + 1.0) * ranges**2
     return Summary(counts, looks_that_vary(cells), means, ranges, variances, *target_moments(cells))
@@ -91,7 +93,7 @@ def looks_that_vary(cells: Cells) -> np.ndarray:
     rising = np.argsort(lengths, kind="stable")  # so that the longest run of an attribute is written last
     usual = np.zeros(cells.n_attributes)
     usual[attribute[firsts[rising]]] = value[firsts[rising]]
-    return np.bincount(attributes, weights=values != usual[attributes], minlength=cells.n_attributes).astype(np.int64)
+    return np.bincount(attributes[values != usual[attributes]], minlength=cells.n_attributes)
 
 
 def _ranges(attributes, distances, counts) -> np.ndarray:
@@ -126,13 +128,10 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     else:
         sum_pairs(cells.starts, attributes, distances, sums, seen)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
-    residuals = (cells.targets - summary.target_means)[cells.examples()]
-    with_targets = [
-        np.bincount(attributes, weights=distances * residuals[:, output], minlength=d)
-        for output in range(cells.n_outputs)
-    ]
+    with_targets = np.zeros((d, cells.n_outputs))
+    sum_with_targets(cells.starts, attributes, distances, cells.targets - summary.target_means, with_targets)
     looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
-    return PairMoments(_symmetric(averages), np.column_stack(with_targets) / looks, _symmetric(counts))
+    return PairMoments(_symmetric(averages), with_targets / looks, _symmetric(counts))
 
 
 def _symmetric(upper: np.ndarray) -> np.ndarray:
