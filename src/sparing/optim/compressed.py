@@ -83,8 +83,8 @@ def comp_adagrad(
         Strengths of the composite terms :math:`\frac{\lambda}{2} \|x\|_2^2` and :math:`\lambda_1 \|x\|_1`.
     refresh : int, default=16
         Rounds between two eigendecompositions of the k by k matrix. In between the new gradients are a correction of
-        low rank that is as exact: ``refresh`` changes the time, not the result. It is every round with l1, for k up to
-        32, and while gradients bring new directions.
+        low rank that is as exact: ``refresh`` changes the time, not the result. It is every round with l1 and while
+        gradients bring new directions; for k up to 32 there are none.
     random_state : int, RandomState or None
         Draws the sketch, in ``init``.
 
@@ -175,6 +175,8 @@ def advance(x, g, state: CompressedState, options: Strengths, refresh: int) -> t
     """One round on vectors of float64: learn from the gradient and step, both on padded vectors."""
     if state.sketch.shape[0] == 0:
         return _diagonal_round(x, g, state, options)
+    if not state.hidden.size:
+        return _step(x, g, state, options, refresh)
     n = x.size
     x, g = np.concatenate([x, state.hidden]), np.concatenate([g, np.zeros(state.hidden.size)])
     new_x, state = _step(x, g, state, options, refresh)

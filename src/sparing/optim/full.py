@@ -52,7 +52,7 @@ def full_adagrad(
         return FullState(roots.no_moments(flat("params", params).size))
 
     def update(gradient, state: FullState, params) -> tuple[np.ndarray, FullState]:
-        g, x = pair(gradient, params, state.root.values.size)
+        g, x = pair(gradient, params, len(state.root.moments))
         root = roots.add(state.root, g, delta=options.delta_r, refresh=1 if options.l1 else refresh)
         eta, shift = options.step_size, options.step_size * options.l2
         if options.l1:

@@ -1,15 +1,16 @@
 """The square root of a growing sum of outer products, decomposed periodically and exact in between."""
 
 from functools import lru_cache
+from math import ceil, log2
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from sparing.kernels.root import correct
+from sparing.kernels.root import correct, tridiagonal_solve
 
 DIGITS = 12  # of the rational approximation
-SMALL = 32  # size up to which a decomposition is faster than a correction
+SMALL = 32  # rows up to which a tridiagonal form in every round is faster than a decomposition with corrections
 NEW_DIRECTION = 1e4  # ratio of a squared entry to the earlier moment above which a correction loses digits
 
 
@@ -17,13 +18,16 @@ class Root(NamedTuple):
     r""":math:`M = \sum_s z_s z_s^T`: its eigendecomposition at some round, and the vectors that came since.
 
     ``moments`` is M at that round, ``basis`` and ``values`` decompose it, ``recent`` holds the later vectors as rows,
-    in that basis.
+    in that basis. Up to ``SMALL`` rows ``moments`` is M now, and the others are not kept.
     """
 
     moments: np.ndarray
     basis: np.ndarray
     values: np.ndarray
     recent: np.ndarray
+
+
+NOTHING = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
 
 
 def no_moments(k: int) -> Root:
@@ -33,8 +37,9 @@ def no_moments(k: int) -> Root:
 
 def add(root: Root, z, *, delta: float, refresh: int) -> Root:
     """M + z z^T, decomposed again if it is due: see :func:`due`."""
-    if len(root.values) <= SMALL and not len(root.recent):
-        return _decomposed(root.moments + z[:, None] * z)
+    if len(z) <= SMALL:
+        moments = renewed(root).moments if len(root.recent) else root.moments
+        return Root(moments + z[:, None] * z, *NOTHING)
     turned = root.basis.T @ z
     late = due(turned, root.values, len(root.recent), delta=delta, refresh=refresh)
     root = root._replace(recent=np.vstack([root.recent, turned]))
@@ -42,21 +47,18 @@ def add(root: Root, z, *, delta: float, refresh: int) -> Root:
 
 
 def due(turned, values, n_recent: int, *, delta: float, refresh: int) -> bool:
-    """Whether to decompose: after ``refresh`` vectors, on a new direction, and always if M is small."""
-    if n_recent + 1 >= refresh or len(values) <= SMALL:
-        return True
-    return bool((turned**2 > NEW_DIRECTION * (values + delta)).any())
+    """Whether to decompose: after ``refresh`` vectors, and on a new direction."""
+    return n_recent + 1 >= refresh or bool((turned**2 > NEW_DIRECTION * (values + delta)).any())
 
 
 def renewed(root: Root) -> Root:
     """The same M with a new decomposition, in O(k^3)."""
-    if not len(root.recent):
+    moments = root.moments
+    if len(root.recent):
+        since = root.recent @ root.basis.T
+        moments = moments + since.T @ since
+    elif len(root.values):
         return root
-    since = root.recent @ root.basis.T
-    return _decomposed(root.moments + since.T @ since)
-
-
-def _decomposed(moments: np.ndarray) -> Root:
     values, basis = np.linalg.eigh(moments)
     return Root(moments, basis, np.maximum(values, 0.0), np.empty((0, len(values))))
 
@@ -83,20 +85,35 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     where the nodes :math:`s_j` and weights :math:`w_j` are those of :func:`nodes`. About thirty of them give eleven
     digits, so the root is exact at every round however rarely it is decomposed.
     """
+    if len(v) <= SMALL:
+        return _solve_small(root.moments, v, delta, shift)
     turned = root.basis.T @ v
     answer = turned / (np.sqrt(root.values + delta) + shift)
     if len(root.recent):
         count, k = root.recent.shape
-        largest = 2.0 ** np.ceil(np.log2(delta + root.values[-1] + np.sum(root.recent**2)))  # few of them, kept
-        s, w = nodes(delta, largest, shift)
+        squared, weights = _enclosing(root.values[-1] + np.sum(root.recent**2), delta, shift)
         scratch = np.empty((count, k)), np.empty((count, count)), np.empty(count)
-        correct(root.values, root.recent, turned, s**2, w, delta, answer, *scratch)
+        correct(root.values, root.recent, turned, squared, weights, delta, answer, *scratch)
     return root.basis @ answer
+
+
+def _solve_small(moments, v, delta: float, shift: float) -> np.ndarray:
+    """The same nodes on a tridiagonal form of M itself."""
+    k = len(v)
+    diagonal, below, ahead, pivots, answer = np.empty((5, k))
+    squared, weights = _enclosing(moments.trace(), delta, shift)
+    tridiagonal_solve(moments.copy(), squared, weights, delta, v.copy(), diagonal, below, ahead, pivots, answer)
+    return answer
+
+
+def _enclosing(largest: float, delta: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, squared, and weights for eigenvalues of M up to a power of two, so that few of them serve all rounds."""
+    return nodes(delta, 2.0 ** ceil(log2(delta + largest)), shift)
 
 
 @lru_cache(maxsize=256)
 def nodes(smallest: float, largest: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""Nodes and weights with :math:`1/(\sqrt y + \lambda) = \sum_j w_j / (y + s_j^2)` for y between the two numbers.
+    r"""Squares :math:`s_j^2` and weights with :math:`1/(\sqrt y + \lambda) = \sum_j w_j / (y + s_j^2)` for y between.
 
     :math:`\frac{1}{\sqrt y + \lambda} = \frac{2}{\pi} \int_0^\infty \frac{s^2}{s^2 + \lambda^2} \frac{ds}{y + s^2}`,
     and in the variable v of :math:`s = \sqrt{m}\, \mathrm{sn}(v) / \mathrm{cn}(v)` the midpoint rule converges as
@@ -113,4 +130,4 @@ def nodes(smallest: float, largest: float, shift: float) -> tuple[np.ndarray, np
     t = np.concatenate([sn / cn, cn / (sn * np.sqrt(ratio))])  # sc(K - v) = 1 / (k' sc(v)) spares cn near zero
     s = np.sqrt(largest * ratio) * t
     slopes = np.sqrt(largest * ratio * (1 + t**2) * (1 + ratio * t**2))
-    return s, 2 / np.pi * step * slopes * s**2 / (s**2 + shift**2)
+    return s**2, 2 / np.pi * step * slopes * s**2 / (s**2 + shift**2)

@@ -12,7 +12,7 @@ except ImportError as error:  # pragma: no cover
 
 from sparing import checks
 from sparing.optim.compressed import CompressedState, advance, begin
-from sparing.optim.root import Root, due, nodes
+from sparing.optim.root import SMALL, Root, due, nodes, renewed
 from sparing.optim.vectors import Strengths, strengths
 from sparing.sketches import SRHT
 
@@ -111,7 +111,8 @@ class CompAdaGrad(torch.optim.Optimizer):
         if not state:
             state.update(_begin(x, group))
         new_x = (_compiled_round if COMPILED in state else _round)(x, g, state, group)
-        for p, part in zip(tensors, new_x.split([p.numel() for p in tensors]), strict=True):
+        parts = [new_x] if len(tensors) == 1 else new_x.split([p.numel() for p in tensors])
+        for p, part in zip(tensors, parts, strict=True):
             p.copy_(part.view_as(p))
 
     def state_dict(self):
@@ -140,7 +141,8 @@ def _is_compiled(x) -> bool:
 
 
 def _as_tensors(known: CompressedState) -> dict:
-    arrays = {"rows": known.sketch.rows, "signs": known.sketch.signs, "hidden": known.hidden, **known.root._asdict()}
+    arrays = {"rows": known.sketch.rows, "signs": known.sketch.signs, "hidden": known.hidden}
+    arrays |= renewed(known.root)._asdict() if len(known.root.moments) <= SMALL else known.root._asdict()
     arrays["squares"] = np.zeros(known.sketch.shape[1]) if known.squares is None else known.squares
     return {name: torch.tensor(arrays[name]) for name in EXACT}
 
@@ -255,8 +257,8 @@ def _solve(state, v, delta, shift):
     answer = turned / ((values + delta).sqrt() + shift)
     if len(recent):
         largest = float(values[-1] + (recent**2).sum())
-        s, w = (torch.as_tensor(part, device=v.device) for part in nodes(delta, delta + largest, shift))
-        scaled = recent / (values + delta + s[:, None] ** 2)[:, None, :]
+        squared, w = (torch.as_tensor(part, device=v.device) for part in nodes(delta, delta + largest, shift))
+        scaled = recent / (values + delta + squared[:, None])[:, None, :]
         small = torch.eye(len(recent), dtype=v.dtype, device=v.device) + scaled @ recent.T
         parts = torch.linalg.solve(small, scaled @ turned)
         answer = answer - torch.tensordot(w[:, None] * parts, scaled, dims=2)
