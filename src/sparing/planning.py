@@ -1,8 +1,7 @@
 """From a pilot: what error to expect for which spend, and whether whole rows of fewer examples would be better.
 
-The pilot's cells give a model of attributes and target; from that model data is made, bought and learnt from as it
-would be in earnest, at every spend, by both ways. The pilot's examples are drawn anew each time (the bootstrap), so the
-spread of the results includes how little a short pilot knows, but not what its model cannot say.
+The pilot is learnt from as ``fit`` would learn, which says how good its model is on whole rows, and within which
+bounds. :mod:`sparing.models.forecast` leads from there to other spends.
 """
 
 from collections.abc import Callable
@@ -11,18 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from sklearn.linear_model import RidgeCV
 
 from sparing import checks
+from sparing.buying.buyer import Buyer
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.files import InputError
-from sparing.learners import PairwiseMoments
-from sparing.models.covariance import covariance_iterates
+from sparing.learners import AutoLearner, PairwiseMoments
 from sparing.models.em import StandardizedCells, nth_iterate
 from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
-from sparing.models.gaussian import Gaussian
+from sparing.models.forecast import few_errors, whole_errors
+from sparing.models.gaussian import FittedModel
+from sparing.models.honest_risk import LEVEL
 from sparing.models.summary import summarize
 from sparing.tables import read_prices, read_table
 from sparing.tables.npz import array_names
@@ -30,10 +30,9 @@ from sparing.theory import rows_needed
 from sparing.types import money_units
 
 LEAST_PILOT = 30  # examples
-LARGEST = 4e7  # simulated values at once
+LARGEST = 4e7  # values of the largest spend that is planned for without being asked
 WIDEST = 3000  # attributes
-WIDEST_FULL = 100  # attributes, up to which the pilot's model is any covariance, else one of a few factors
-ITERATIONS, RANK = 40, 10
+ITERATIONS, RANK = 20, 10  # of the factor model that a theorem is applied to
 
 
 class Prospect(NamedTuple):
@@ -46,6 +45,8 @@ class Prospect(NamedTuple):
     whole_examples: int
     whole: float  # NaN where the spend buys fewer than two whole rows
     whole_deviation: float
+    few_interval: tuple[float, float] = (np.nan, np.nan)  # 90 %
+    whole_interval: tuple[float, float] = (np.nan, np.nan)
 
 
 def plan(
@@ -55,11 +56,14 @@ def plan(
     costs=None,
     groups=None,
     spends=None,
-    repetitions: int = 8,
+    repetitions: int = 40,
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[Prospect]:
-    """What error to expect for which spend.
+    """What error to expect for which spend, with intervals of 90 %.
+
+    A few values of each example are learnt from as by :class:`~sparing.BudgetRidge`, whole rows by ridge regression.
+    How often the intervals hold is measured in ``docs/forecasts.md``.
 
     Parameters
     ----------
@@ -71,7 +75,7 @@ def plan(
     spends : list of float, optional
         Total spends to evaluate; by default those of 100 to 10,000 examples (or what fits in memory).
     repetitions : int
-        Bootstrap draws of the pilot.
+        Simulations of whole rows.
     progress : callable, optional
         Called with the fraction of all work that was just done.
 
@@ -81,8 +85,8 @@ def plan(
     >>> from sparing.learners import PairwiseMoments
     >>> X, y = make_power_law(400, 10, -1.0, random_state=0, return_X_y=True)
     >>> pilot = PairwiseMoments(10, budget=4, design="uniform").run(X, y).bought
-    >>> dear, cheap = plan(pilot, budget=4, spends=[8000, 800], repetitions=3)[::-1]
-    >>> bool(dear.few < cheap.few)
+    >>> cheap, dear = plan(pilot, budget=4, spends=[800, 8000], repetitions=5)
+    >>> bool(dear.few_interval[0] < dear.few < cheap.few)
     True
     """
     if cells.n_outputs != 1 or cells.n_examples < LEAST_PILOT or cells.n_attributes > WIDEST:
@@ -92,19 +96,36 @@ def plan(
         )
     shop = Shop(cells.n_attributes, budget, costs=costs, groups=groups)
     spends = sorted(_spends(shop) if spends is None else [checks.positive("spends", spend) for spend in spends])
+    for spend in spends:
+        if _few_rows(shop, spend) < 2 or spend > 10 * LARGEST:
+            raise ValueError(f"a spend of {spend:g} is {_few_rows(shop, spend):,} examples: too few, or too many.")
+    repetitions = checks.whole("repetitions", repetitions, at_least=2)
     generator = np.random.default_rng(checks.seed(random_state))
-    few, whole = np.full((2, len(spends), checks.whole("repetitions", repetitions, at_least=2)), np.nan)
-    for repetition in range(repetitions):
-        world = _world(cells.take(generator.integers(0, cells.n_examples, cells.n_examples)))
-        for at, spend in enumerate(spends):
-            few[at, repetition], whole[at, repetition] = _both(world, shop, budget, spend, generator)
-            if progress is not None:
-                progress(1.0 / (len(spends) * repetitions))
+    done = progress or (lambda part: None)
+    model = _learnt(cells, "auto")
+    done(0.3)
+    lines = model if model.is_linear else _learnt(cells, "linear")
+    done(0.2)
+    examples, rows = ([count(shop, spend) for spend in spends] for count in (_few_rows, _whole_rows))
+    looks = Buyer(shop, 0).plan.inclusion.sum()  # per example
+    few = [few_errors(model, cells, looks * n, generator) for n in examples]
+    whole = []
+    for _ in range(repetitions):
+        whole.append(whole_errors(lines, cells, rows, generator))
+        done(0.5 / repetitions)
     return [
-        Prospect(spend, _few_rows(shop, spend), float(f.mean()), float(f.std(ddof=1)),
-                 _whole_rows(shop, spend), float(w.mean()), float(w.std(ddof=1)))
-        for spend, f, w in zip(spends, few, whole, strict=True)
-    ]  # fmt: skip
+        Prospect(spend, n, *_middle(f), m, *_middle(w), _interval(f), _interval(w))
+        for spend, n, f, m, w in zip(spends, examples, few, rows, np.transpose(whole), strict=True)
+    ]
+
+
+def _middle(errors: np.ndarray) -> tuple[float, float]:
+    return float(np.median(errors)), float(errors.std(ddof=1))
+
+
+def _interval(errors: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(errors, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    return float(low), float(high)
 
 
 def _spends(shop: Shop) -> list[float]:
@@ -120,48 +141,8 @@ def _whole_rows(shop: Shop, spend: float) -> int:
     return int(money_units(spend, shop.decimals) // shop.prices.sum())
 
 
-def _world(cells: Cells) -> Gaussian:
-    """The pilot's model of attributes and target, centred: any covariance for up to 100 attributes, else few factors.
-
-    It is hardly shrunk toward the identity: that would look like noise that no spend could remove.
-    """
-    data = StandardizedCells(cells, summarize(cells))
-    spreads = np.concatenate([data.spreads, data.target_spreads])
-    if cells.n_attributes <= WIDEST_FULL:
-        covariance = nth_iterate(covariance_iterates(data, np.eye(spreads.size), prior=1.0), ITERATIONS)
-        return Gaussian.of_covariance(np.zeros(spreads.size), covariance * np.outer(spreads, spreads))
-    factors = nth_iterate(factor_iterates(cells, data, RANK), ITERATIONS // 2)
-    loadings = factors.loadings * spreads[:, None]
-    return Gaussian.of_factors(np.zeros(spreads.size), loadings, factors.noise * spreads**2)
-
-
-def relative_error(world: Gaussian, weights: np.ndarray) -> float:
-    """The exact squared error of weights on centred data of this model, relative to the target's variance."""
-    with_target = np.append(-weights, 1.0)[:, None]
-    return float(np.sum(with_target * world.times(with_target)) / world.variances[-1])
-
-
-def _both(world: Gaussian, shop: Shop, budget, spend: float, generator) -> tuple[float, float]:
-    """The error of a few values of many examples, and that of whole rows for the same money."""
-    rows, whole_rows = _few_rows(shop, spend), _whole_rows(shop, spend)
-    if rows < 2 or rows * shop.n_attributes > 10 * LARGEST:
-        raise ValueError(f"a spend of {spend:g} is {rows:,} examples: too few, or too many, to simulate.")
-    drawn = world.simulate(rows, generator)
-    learner = PairwiseMoments(
-        shop.n_attributes,
-        budget=budget,
-        costs=shop.costs,
-        groups=shop.items.tolist(),
-        n_examples=rows,
-        random_state=int(generator.integers(2**31)),
-    )
-    few = relative_error(world, learner.run(drawn[:, :-1], drawn[:, -1]).coef)
-    if whole_rows < 2:
-        return few, np.nan
-    drawn = world.simulate(whole_rows, generator)
-    X, y = drawn[:, :-1], drawn[:, -1]
-    ridge = RidgeCV(alphas=float(np.mean(X**2)) * X.shape[1] * np.logspace(-5, 2, 15)).fit(X, y)
-    return few, relative_error(world, ridge.coef_)
+def _learnt(cells: Cells, features: str) -> FittedModel:
+    return AutoLearner(cells.n_attributes, budget=cells.n_attributes, features=features).fit_cells(cells).fitted
 
 
 def advice(prospects: list[Prospect]) -> str:
@@ -208,6 +189,6 @@ def whole_rows_needed(cells: Cells, excess: float) -> int:
     From the spectrum that the pilot's model has, for standard attributes (Agarwal & Gonen, Corollary 1).
     """
     data = StandardizedCells(cells, summarize(cells))
-    joint = implied_covariance(nth_iterate(factor_iterates(cells, data, RANK), ITERATIONS // 2))
+    joint = implied_covariance(nth_iterate(factor_iterates(cells, data, RANK), ITERATIONS))
     covariance, weights = joint[:-1, :-1], np.linalg.solve(joint[:-1, :-1], joint[:-1, -1])
     return rows_needed(eigvalsh(covariance).clip(0.0), excess=excess, radius=max(float(np.linalg.norm(weights)), 1e-6))

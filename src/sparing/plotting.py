@@ -133,20 +133,21 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
 
 
 def plot_plan(prospects, path, *, title: str = "") -> Path:
-    """Draw what :func:`sparing.planning.plan` returns: expected error against spend, with standard deviations."""
+    """Draw what :func:`sparing.planning.plan` returns: expected error against spend, with intervals of 90 %."""
     figure = empty_figure(figsize=(7.4, 4.4))
     axes = figure.add_subplot()
     spends = [prospect.spend for prospect in prospects]
     for label, name, colour, marker in (
         ("a few values of each example", "few", PURPLE, "*"),
-        ("whole rows of fewer examples", "whole", BLACK, "v"),
+        ("whole rows of fewer examples, by ridge regression", "whole", BLACK, "v"),
     ):
         errors = [getattr(prospect, name) for prospect in prospects]
-        spread = [getattr(prospect, f"{name}_deviation") for prospect in prospects]
-        axes.errorbar(spends, errors, yerr=spread, label=label, color=colour, marker=marker, markersize=7, capsize=3)
+        lows, highs = zip(*(getattr(prospect, f"{name}_interval") for prospect in prospects), strict=True)
+        axes.plot(spends, errors, label=label, color=colour, marker=marker, markersize=7)
+        axes.fill_between(spends, lows, highs, color=colour, alpha=0.15, linewidth=0)
     axes.set_xscale("log")
     axes.set_xlabel("total spend (log scale)")
-    axes.set_ylabel("expected error / error of the mean predictor")
+    axes.set_ylabel("expected error / error of the mean predictor\n(shaded: 90 % intervals)")
     axes.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
     axes.set_ylim(0.0, 1.15)
     _finish(axes, title)

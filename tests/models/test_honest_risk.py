@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import truncnorm
 
 from planted_cells import planted, uniform_cells
-from sparing.learners import AutoLearner
+from sparing.models import families
 from sparing.models.gaussian import Gaussian, fitted_model
-from sparing.models.honest_risk import LEVEL, UNSEEN_DOUBT, WholeRowRisk, seen_share, whole_row_risk
+from sparing.models.honest_risk import UNSEEN_DOUBT, WholeRowRisk, seen_share, whole_row_risk
 from sparing.models.imputed import uncorrelated
+from sparing.models.selection import select
 from sparing.models.summary import summarize
 
 NONE = np.zeros(0)
@@ -62,7 +63,10 @@ def test_no_r2_is_above_one(center, spread):
     assert facts["risk"] > 0
     assert facts["r2"] == 1.0 - facts["risk"]
     risk = truncnorm(-center / spread, np.inf, center, spread)
-    assert risk.cdf(1 - low) - risk.cdf(1 - high) == pytest.approx(LEVEL)
+    assert (facts["risk"], facts["risk_error"]) == pytest.approx((risk.mean(), risk.std()))
+    assert (1 - high, 1 - low) == pytest.approx(risk.ppf([0.05, 0.95]), abs=1e-12)
+    drawn = WholeRowRisk(center, spread).draw(20_000, np.random.default_rng(0))
+    assert (drawn.mean(), drawn.std()) == pytest.approx((risk.mean(), risk.std()), rel=0.03)
 
 
 def test_intervals_of_r2_cover_the_r2_on_whole_rows():
@@ -74,7 +78,7 @@ def test_intervals_of_r2_cover_the_r2_on_whole_rows():
     for seed in range(20):
         X, y = planted(2250, d=12, seed=seed, noise=1.0)
         cells = uniform_cells(X[:250], y[:250], 2 + seed % 5, seed)
-        model = AutoLearner(12, budget=2 + seed % 5).fit_cells(cells).fitted
+        model = select(cells.in_order(), [families.full_covariance("ridge")])
         r2 = 1 - np.mean((y[250:] - model.predict(X[250:])[:, 0]) ** 2) / np.mean((y[250:] - y[:250].mean()) ** 2)
         low, high = model.facts["r2_interval"]
         covered.append(low <= r2 <= high)
@@ -82,11 +86,12 @@ def test_intervals_of_r2_cover_the_r2_on_whole_rows():
 
 
 def test_of_wide_data_the_interval_says_that_little_is_known():
-    """Thirty rows of two hundred columns: a target that is noise has an interval that holds zero and ends below 1."""
+    """Thirty rows of a hundred columns: a target that is noise has an interval that holds zero and ends below 1."""
     rng = np.random.default_rng(3)
     for seed in range(5):
-        X, y = rng.standard_normal((30, 200)), rng.standard_normal(30)
-        facts = AutoLearner(200, budget=20).fit_cells(uniform_cells(X, y, 20, seed)).fitted.facts
+        X, y = rng.standard_normal((30, 100)), rng.standard_normal(30)
+        competing = [families.factor("ridge"), families.pairwise_moments("ridge")]
+        facts = select(uniform_cells(X, y, 20, seed).in_order(), competing).facts
         low, high = facts["r2_interval"]
         assert low <= 0.05
         assert high <= 1.0

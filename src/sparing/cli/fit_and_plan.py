@@ -105,7 +105,7 @@ def plan_command(
     costs: Costs = None,
     pilot: Annotated[int, typer.Option(min=30, help="Rows of a data file to buy the pilot of.")] = 500,
     spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
-    repetitions: Annotated[int, typer.Option(min=2, help="Bootstrap repetitions of the pilot.")] = 8,
+    repetitions: Annotated[int, typer.Option(min=2, help="Simulations of whole rows.")] = 40,
     samples: Annotated[
         float | None, typer.Option(help="Also: whole rows that ridge regression needs for this excess risk.")
     ] = None,
@@ -147,15 +147,18 @@ def _show_plan(cells, prospects, reading: str) -> None:
     import numpy as np
 
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
-    columns = "spend", "examples", "a few values of each", "whole rows", "error"
-    table = table_of("Expected error over that of the mean predictor", columns, words=())
+    columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
+    table = table_of("Expected error over that of the mean predictor, with 90 % intervals", columns, words=())
     for p in prospects:
-        whole = f"{p.whole:.3f}±{p.whole_deviation:.3f}" if np.isfinite(p.whole) else "—"
-        few = f"{p.few:.3f}±{p.few_deviation:.3f}"
+        few, whole = _with_interval(p.few, p.few_interval), _with_interval(p.whole, p.whole_interval)
         table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
     unseen = cells.n_attributes - np.unique(cells.attributes).size
     never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
     show(table, [never, reading] if unseen else [reading])
+
+
+def _with_interval(error: float, interval: tuple[float, float]) -> str:
+    return f"{error:.2f} ({interval[0]:.2f} to {interval[1]:.2f})" if np.isfinite(error) else "—"
 
 
 # Options ------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import truncnorm
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from sparing.cells import Cells
 from sparing.models.gaussian import FittedModel
@@ -23,19 +23,36 @@ class WholeRowRisk(NamedTuple):
     spread: float
 
     @property
-    def _distribution(self):
-        return truncnorm(-self.center / self.spread, np.inf, loc=self.center, scale=self.spread)
+    def mean(self) -> float:
+        """The expected error."""
+        return self.center + self.spread * self._hazard
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the error."""
+        left = 1.0 - self._hazard * (self._hazard + self.center / self.spread)
+        return self.spread * float(np.sqrt(max(left, 0.0)))
+
+    @property
+    def _hazard(self) -> float:
+        """The density where it is cut off, of a standard normal distribution."""
+        z = self.center / self.spread
+        return float(np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi))
+
+    def quantile(self, probability):
+        """The error that is not exceeded with this probability."""
+        return self.center - self.spread * ndtri((1.0 - probability) * ndtr(self.center / self.spread))
+
+    def draw(self, n: int, generator: np.random.Generator) -> np.ndarray:
+        """Errors that the data leave possible."""
+        return self.quantile(generator.random(n))
 
     @property
     def facts(self) -> dict[str, Any]:
-        """For a report: the risk with its standard error, and R² with an interval."""
-        risk, error = float(self._distribution.mean()), float(self._distribution.std())
-        low, high = (1.0 - float(risk) for risk in self._distribution.ppf([0.5 + LEVEL / 2, 0.5 - LEVEL / 2]))
-        return {"risk": risk, "risk_error": error, "r2": 1.0 - risk, "r2_interval": (low, high)}
-
-    def draw(self, n: int, generator: np.random.Generator) -> np.ndarray:
-        """Risks that the data leave possible."""
-        return self._distribution.rvs(n, random_state=generator)
+        """For a report: the risk with its standard error, R² with an interval, and this distribution itself."""
+        low, high = (1.0 - float(self.quantile(0.5 + side * LEVEL / 2)) for side in (1, -1))
+        r2 = {"r2": 1.0 - self.mean, "r2_interval": (low, high)}
+        return {"risk": self.mean, "risk_error": self.deviation, "risk_distribution": self} | r2
 
 
 def seen_share(cells: Cells, summary: Summary, model: FittedModel) -> float:
