@@ -11,7 +11,7 @@ from sparing.models.factor_gradients import factor_gradients
 from sparing.models.imputed import imputed_candidates, imputed_errors
 from sparing.models.selection import affordable_families, select, usual_model
 from sparing.models.summary import pair_moments, summarize
-from sparing.models.trees import BoostedTrees, rows_with_holes
+from sparing.models.trees import BINS, BoostedTrees, rows_with_holes
 
 D, N = 6, 150
 RNG = np.random.default_rng(2)
@@ -82,7 +82,7 @@ def test_trees_take_weights():
     cells = store(WHOLE)
     rows = rows_with_holes(cells)
     for output, predictions in enumerate(BoostedTrees(cells).predict(rows).T):
-        trees = HistGradientBoostingRegressor(early_stopping=False, random_state=0)
+        trees = HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0)
         np.testing.assert_allclose(trees.fit(rows, Y[:, output], sample_weight=WHOLE).predict(rows), predictions)
     assert not np.allclose(BoostedTrees(cells).predict(rows), BoostedTrees(store()).predict(rows), rtol=1e-3)
 

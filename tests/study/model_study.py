@@ -37,9 +37,8 @@ class ModelStudy:
         if last["state"] == "lapsed" and last["who"] == who:
             last["state"] = "open"
         else:
-            example["ask"] = self._reserve(
-                example, [n for n in example["query"] if n not in example["values"]], name, who
-            )
+            missing = [n for n in example["query"] if n not in example["values"]]
+            example["ask"] = self._reserve(missing, name, who)
         self._event()
         return example["ask"]
 

@@ -146,9 +146,9 @@ def tell_that_is_not_idempotent(monkeypatch):
 def money_released_twice(monkeypatch):
     real = asks.cancel
 
-    def cancel(ledger, settings, number, who):
+    def cancel(ledger, number, who):
         before = ledger.more
-        real(ledger, settings, number, who)
+        real(ledger, number, who)
         ledger.more += ledger.more - before
 
     monkeypatch.setattr(asks, "cancel", cancel)

@@ -11,12 +11,23 @@ from typing import Any
 
 from sparing import checks
 from sparing.buying.plan import Plan
-from sparing.study.books import AWAITED, NOT_BOUGHT, TOLD, UNAVAILABLE, AskRow, Books, ExampleRow, json_of, now
+from sparing.study.books import (
+    AWAITED,
+    NOT_BOUGHT,
+    TOLD,
+    UNAVAILABLE,
+    AskRow,
+    Books,
+    EventRow,
+    ExampleRow,
+    json_of,
+    now,
+)
 from sparing.study.errors import Conflict, Taken
 from sparing.study.settings import Settings
 
 WORDS = {UNAVAILABLE: "unavailable", NOT_BOUGHT: "not bought"}
-CODES = {word: code for code, word in WORDS.items()}
+CODES: dict[Any, int] = {word: code for code, word in WORDS.items()}
 Values = dict[int, float | str]  # by the number of the attribute: a number or one of the words
 
 
@@ -40,15 +51,16 @@ def checked_values(settings: Settings, values) -> Values:
     """Values by number: finite numbers, or a word; None and NaN are unavailable."""
     read: Values = {}
     for name, value in dict(values).items():
-        if name not in settings.numbers:
+        number = settings.numbers.get(name)
+        if number is None:
             checks.column(name, len(settings.attributes), settings.attributes)
             raise ValueError(f"attributes are told by name; got {name!r}.")
-        if value is None or (isinstance(value, float) and isnan(value)):
-            read[settings.numbers[name]] = WORDS[UNAVAILABLE]
+        if isinstance(value, checks.NUMBER) and not isinstance(value, bool) and isfinite(value):
+            read[number] = float(value)
         elif isinstance(value, str) and value in CODES:
-            read[settings.numbers[name]] = value
-        elif isinstance(value, checks.NUMBER) and not isinstance(value, bool) and isfinite(value):
-            read[settings.numbers[name]] = float(value)
+            read[number] = value
+        elif value is None or (isinstance(value, float) and isnan(value)):
+            read[number] = WORDS[UNAVAILABLE]
         else:
             raise ValueError(
                 f"{name} is {value!r}; tell a finite number, None (or 'unavailable') for a value that was paid for but "
@@ -95,10 +107,11 @@ def _first_ask(books: Books, settings: Settings, plan: Plan, name: str, who: str
     """A new example: its number and the plan in force decide what is asked, for good."""
     number = books.examples
     query = plan.query(settings.seed, number).attributes.tolist()
-    n = len(query)
+    unknown = pack(f"<{len(query)}d", *[nan] * len(query))
     example = ExampleRow(
-        number, name, books.plan, pack(f"<{n}i", *query), "asked", bytes(n), pack(f"<{n}d", *[nan] * n), None,
-        books.asks, None, books.head + 1,
+        study=books.study, number=number, name=name, plan=books.plan, attributes=pack(f"<{len(query)}i", *query),
+        state="asked", told=bytes(len(query)), readings=unknown, y=None, ask=books.asks, settled=None,
+        event=books.head + 1,
     )  # fmt: skip
     made = _new_ask(books, settings, example, query, who, name=name, plan=books.plan)
     books.add_example(example)
@@ -110,7 +123,8 @@ def _new_ask(books: Books, settings: Settings, example: ExampleRow, wanted: list
     books.reserve(price)
     until = _until(settings)
     made = AskRow(
-        books.asks, example.number, who, pack(f"<{n}i", *wanted), bytes(n), price, 0, 0, "open", until, ""
+        study=books.study, number=books.asks, example=example.number, holder=who, attributes=pack(f"<{n}i", *wanted),
+        told=bytes(n), price=price, paid=0, released=0, state="open", until=until, events="",
     )  # fmt: skip
     body = {"attributes": wanted, "price": price, "until": until} | first
     books.event("ask", who, body, example=example.number, ask=made.number)
@@ -128,12 +142,12 @@ def _until(settings: Settings) -> int | None:
 def tell(books: Books, settings: Settings, number: int, values: Values, y: float | None, who: str) -> int:
     """Book what was told of an ask; the number of the event, or of the earlier one that said the same."""
     row = books.ask(number)
-    body = {"values": _by_text(values), "y": y}
-    digest = sha256(f"{number}:{json_of(body)}".encode()).digest()
+    body = json_of({"values": _by_text(values), "y": y})
+    digest = sha256(f"{number}:{body}".encode()).digest()
     said = _said_before(books, row)
-    for event in said:
-        if event["digest"] == digest:
-            return event["number"]
+    for earlier in said:
+        if earlier.digest == digest:
+            return earlier.number
     if row.state == "cancelled":
         raise Conflict(f"ask {number} was cancelled and its money released; ask again: the query will be the same.")
     example = books.example(row.example)
@@ -141,11 +155,10 @@ def tell(books: Books, settings: Settings, number: int, values: Values, y: float
     if not fresh and not more_said:
         if not said:
             raise ValueError("nothing was told; pass values of the attributes asked for, the target y, or both.")
-        return said[-1]["number"]
+        return said[-1].number
     event = books.event("tell", who, body, example=example.number, ask=number, digest=digest)
     row.events = f"{row.events},{event}" if row.events else str(event)
-    for attribute, value in fresh.items():
-        _book(books, settings, row, attribute, value)
+    _book(books, settings, row, fresh)
     if example.state != "withdrawn" and _learn(example, fresh, y):
         example.event = event
     _settle(books, example, event)
@@ -155,7 +168,7 @@ def tell(books: Books, settings: Settings, number: int, values: Values, y: float
     return event
 
 
-def _said_before(books: Books, row: AskRow) -> list:
+def _said_before(books: Books, row: AskRow) -> list[EventRow]:
     return books.events([int(number) for number in row.events.split(",")]) if row.events else []
 
 
@@ -165,7 +178,7 @@ def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values
     before: dict = {}
     targets = set()
     for event in said:
-        body = json.loads(event["body"])
+        body = json.loads(event.body)
         before |= {int(attribute): value for attribute, value in body["values"].items()}
         targets |= set() if body["y"] is None else {body["y"]}
     fresh: Values = {}
@@ -188,17 +201,19 @@ def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values
     return fresh, y is not None and not targets
 
 
-def _book(books: Books, settings: Settings, row: AskRow, attribute: int, value: float | str) -> None:
+def _book(books: Books, settings: Settings, row: AskRow, values: Values) -> None:
     """Money follows attempts: it is spent on what was told and on what was unavailable."""
-    at, price = whole_numbers(row.attributes).index(attribute), settings.units[attribute]
-    code = CODES[value] if isinstance(value, str) else TOLD
-    row.told = row.told[:at] + bytes([code]) + row.told[at + 1 :]
-    if code == NOT_BOUGHT:
-        row.released += price
-        books.release(price)
-    else:
-        row.paid += price
-        books.pay(price)
+    told, paid, released = bytearray(row.told), 0, 0
+    for at, attribute in enumerate(whole_numbers(row.attributes)):
+        if attribute in values:
+            told[at] = CODES.get(values[attribute], TOLD)
+            if told[at] == NOT_BOUGHT:
+                released += settings.units[attribute]
+            else:
+                paid += settings.units[attribute]
+    row.told, row.paid, row.released = bytes(told), row.paid + paid, row.released + released
+    books.pay(paid)
+    books.release(released)
 
 
 def _learn(example: ExampleRow, values: Values, y: float | None, *, replace: bool = False) -> bool:
@@ -207,7 +222,7 @@ def _learn(example: ExampleRow, values: Values, y: float | None, *, replace: boo
     for at, attribute in enumerate(whole_numbers(example.attributes)):
         if attribute in values and (replace or told[at] == AWAITED):
             value = values[attribute]
-            told[at], readings[at] = (CODES[value], nan) if isinstance(value, str) else (TOLD, value)
+            told[at], readings[at] = CODES.get(value, TOLD), nan if isinstance(value, str) else value
             new = True
     if y is not None and (replace or example.y is None):
         example.y, new = y, True
@@ -230,7 +245,7 @@ def _settle(books: Books, example: ExampleRow, event: int) -> None:
 # Ending an attempt ----------------------------------------------------------------------------------------------------
 
 
-def cancel(books: Books, settings: Settings, number: int, who: str) -> None:
+def cancel(books: Books, number: int, who: str) -> None:
     """Release what was not told. Whoever asks again gets the same query."""
     row = books.ask(number)
     if row.state == "cancelled":
@@ -272,7 +287,7 @@ def correct(
     digest = sha256(f"{name}:{expected}:{json_of(body)}".encode()).digest()
     if example.event != expected:
         last = books.events([example.event])
-        if last and last[0]["digest"] == digest:
+        if last and last[0].digest == digest:
             return example.event
         raise Conflict(f"the last event of {name!r} is {example.event}, not {expected}; look at it again.")
     if example.state == "withdrawn":

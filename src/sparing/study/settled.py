@@ -77,6 +77,12 @@ def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) ->
     return _cells_of(connection, plans, sorted(rows, key=lambda row: row.settled or 0))
 
 
+def settled_rows(connection: Connection, study: int) -> list[ExampleRow]:
+    """All examples in the model, in the order in which they were settled."""
+    rows = _rows(connection, study, EXAMPLE.c.settled.is_not(None), EXAMPLE.c.state != "withdrawn")
+    return sorted(rows, key=lambda row: row.settled or 0)
+
+
 def _before_corrections(connection: Connection, study: int, event: int) -> dict[int, dict]:
     """What was known of each example before its first correction after an event."""
     corrections = sa.select(EVENT.c.example, EVENT.c.body).where(

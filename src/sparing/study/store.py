@@ -5,7 +5,8 @@ The types of columns are written down once, in the migrations that make them.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,6 +34,44 @@ EXAMPLE = _table("example", "study number name plan attributes state told readin
 ASK = _table("ask", "study number example holder attributes told price paid released state until events")
 PLAN = _table("plan", "study version event n_settled shares chances sparing")
 SNAPSHOT = _table("snapshot", "study event kind content")
+
+
+# Statements are written in SQLAlchemy's language and go to the driver as text: for a row or two, SQLAlchemy itself
+# would take longer than SQLite does.
+
+
+def execute(connection: Connection, statement: sa.Executable, rows: Sequence) -> int:
+    """Run a statement for all rows: objects with an attribute for each parameter, whose name begins with ``new_``."""
+    text, names, by_name = _prepared(connection, statement)
+    values = attrgetter(*(name.removeprefix("new_") for name in names))
+    given = [dict(zip(names, values(row), strict=True)) if by_name else values(row) for row in rows]
+    cursor = connection.connection.cursor()
+    if len(given) == 1:
+        cursor.execute(text, given[0])
+    else:
+        cursor.executemany(text, given)  # type: ignore[arg-type]  # all of one kind
+    return cursor.rowcount
+
+
+def fetch(connection: Connection, statement: sa.Executable, values: dict) -> list[tuple]:
+    """The rows that a query finds."""
+    text, names, by_name = _prepared(connection, statement)
+    cursor = connection.connection.cursor()
+    cursor.execute(text, values if by_name else tuple([values[name] for name in names]))
+    return list(cursor.fetchall())
+
+
+def _prepared(connection: Connection, statement: sa.Executable) -> tuple[str, list[str], bool]:
+    """The text, its parameters in order, and whether the driver wants their names."""
+    key = statement, connection.dialect.name
+    if key not in _COMPILED:
+        compiled = statement.compile(dialect=connection.dialect)  # type: ignore[attr-defined]
+        names = compiled.positiontup
+        _COMPILED[key] = str(compiled), names or list(compiled.params), names is None
+    return _COMPILED[key]
+
+
+_COMPILED: dict[tuple[sa.Executable, str], tuple[str, list[str], bool]] = {}
 
 
 class Store:
@@ -89,11 +128,17 @@ class Store:
             try:
                 with self.engine.connect().execution_options(**options) as connection, connection.begin():
                     return work(connection)
-            except sa.exc.DBAPIError as error:
-                if attempt == RETRIES or not (error.connection_invalidated or _is_passing(error)):
-                    raise _explained(error, self.shown) from error
+            except (sa.exc.DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:
+                said = getattr(error, "orig", error)
+                if attempt == RETRIES or not self._is_passing(said):
+                    raise _explained(said, self.shown) from error
                 time.sleep(0.1 * 2**attempt)
         raise AssertionError
+
+    def _is_passing(self, error: BaseException) -> bool:
+        """Whether the same call may succeed a moment later, on another connection."""
+        lost = self.engine.dialect.is_disconnect(error, None, None)  # type: ignore[arg-type]
+        return lost or getattr(error, "sqlstate", None) in PASSING
 
     # Formats ---------------------------------------------------------------------------------------------------------
 
@@ -166,16 +211,11 @@ EXPLAINED = {  # by what SQLite or PostgreSQL say
 PASSING = ("40001", "40P01", "57P01", "57P02", "57P03")  # states of PostgreSQL: conflicts, and servers that restart
 
 
-def _is_passing(error: sa.exc.DBAPIError) -> bool:
-    """Whether the same call may succeed a moment later."""
-    return getattr(error.orig, "sqlstate", None) in PASSING
-
-
-def _explained(error: sa.exc.DBAPIError, shown: str) -> StudyError:
-    said = str(error.orig)
+def _explained(error: BaseException, shown: str) -> StudyError:
+    said = str(error)
     for words, meaning in EXPLAINED.items():
         if words in said:
             return StoreError(f"{shown}: {meaning}.")
-    if isinstance(error, sa.exc.IntegrityError) and "UNIQUE" in said.upper():
+    if type(error).__name__ in ("IntegrityError", "UniqueViolation") and "UNIQUE" in said.upper():
         return Conflict(f"somebody else has just stored the same: {said.strip().splitlines()[0]}; repeat the call.")
     return StoreError(f"{shown}: {' '.join(said.split())}")

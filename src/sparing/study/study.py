@@ -1,9 +1,7 @@
 """A study: buying over weeks, at several sites, with nothing lost."""
 
-import getpass
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sparing.cells import Cells
 from sparing.study import money
@@ -13,13 +11,10 @@ from sparing.study.views import Ask, Example
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sparing.study.books import Books
+    from sparing.study.books import StudyRow
     from sparing.study.checking import Findings
     from sparing.study.report import Report
     from sparing.study.settled import Settled
-
-T = TypeVar("T")
-REFIT_SHARE = 0.05  # of settled examples that are new, from which on a worker makes a snapshot
 
 
 class Study:
@@ -48,8 +43,10 @@ class Study:
     """
 
     def __init__(self, store, row, *, make_plans: bool):
+        from sparing.study import calls
         from sparing.study.plans import Plans
 
+        self._calls = calls
         self._store, self._id, self.uid, self.name = store, row.id, row.uid, row.name
         self._total, self._make_plans = row.total, make_plans
         self.settings = Settings.from_json(row.settings)
@@ -113,7 +110,7 @@ class Study:
             attributes, prices, groups, budget, total, classes, options | {"second_moments": moments},
             n_examples, seed, lease,
         )  # fmt: skip
-        opening.create(_store(address), settings, units, name)
+        opening.create(_store_module().Store(address), settings, units, name)
         return cls.open(address, name=name)
 
     @classmethod
@@ -122,7 +119,7 @@ class Study:
 
         With ``make_plans=False`` plans that are due are left to :meth:`work`, so that no call waits for one.
         """
-        store = _store(address)
+        store = _store_module().Store(address)
         from sparing.study import opening
 
         return cls(store, opening.find(store, name), make_plans=make_plans)
@@ -145,27 +142,11 @@ class Study:
         The same person gets the same ask again, another one is refused (``Taken``) until that is cancelled or expired.
         Refused with ``OverBudget`` if the money left does not pay for the whole query.
         """
-        return self.ask_many([name], who=who)[0]
+        return self._calls.ask_many(self, [name], who)[0]
 
     def ask_many(self, names: Iterable[str], *, who: str | None = None) -> list[Ask]:
         """As :meth:`ask`, for several examples at once: all of them or none."""
-        from sparing.study import asks
-
-        names, who = [_name("name", name) for name in names], _name("who", who or _me())
-        if not self._plans.are_warm:
-            self._catch_up()
-
-        def work(books):
-            if self._make_plans and books.settled >= self._plans.due(books.plan):
-                return None
-            books.fetch(names=names)
-            plan = self._plans.plan(books.connection, books.plan)
-            rows = [asks.ask(books, self.settings, plan, name, who) for name in names]
-            return [Ask.of(self.settings, self.uid, row, books.example(row.example)) for row in rows]
-
-        while (asked := self._write(work)) is None:
-            self._catch_up()
-        return asked
+        return self._calls.ask_many(self, names, who)
 
     def tell(self, ask: Ask | str, values: Mapping[str, Any] | None = None, y=None, *, who: str | None = None) -> int:
         """Book what was bought; the number of the event.
@@ -179,59 +160,34 @@ class Study:
             Those still to come may be left out, and told later.
         y : number or label, optional
             The target; it may come before, with or after the values.
+        who : str, optional
+            Who tells; by default the holder of the ask.
         """
-        return self.tell_many([(ask, values or {}, y)], who=who)[0]
+        return self._calls.tell_many(self, [(ask, values or {}, y)], who)[0]
 
     def tell_many(self, answers: Iterable[tuple[Ask | str, Mapping[str, Any], Any]], *, who=None) -> list[int]:
         """As :meth:`tell`, for several (ask, values, y) at once: all of them or none."""
-        from sparing.study import asks
+        return self._calls.tell_many(self, answers, who)
 
-        settings = self.settings
-        told = [
-            (self._number(ask), asks.checked_values(settings, values), None if y is None else settings.target(y))
-            for ask, values, y in answers
-        ]
-        actor = None if who is None else _name("who", who)
+    def tell_sheet(self, path, *, who: str | None = None) -> tuple[int, int]:
+        """Tell the answers in a CSV file that :meth:`write_sheet` made: all of them or none.
 
-        def work(books):
-            books.fetch(asks=[number for number, _, _ in told])
-            rows = [books.ask(number) for number, _, _ in told]
-            books.fetch(examples=[row.example for row in rows])
-            answers = zip(rows, told, strict=True)
-            events = [asks.tell(books, self.settings, *answer, actor or row.holder) for row, answer in answers]
-            return events, books.settled, books.plan
-
-        events, settled, plan = self._write(work)
-        if self._make_plans and settled >= self._plans.due(plan):
-            self._catch_up()
-        return events
+        Rows may come in any order, filled in part, and twice. Returns how many rows say something, and how many of
+        them were new.
+        """
+        return self._calls.tell_sheet(self, path, who)
 
     def cancel(self, ask: Ask | str, *, who: str | None = None) -> None:
         """Release the money for what was not told. Whoever asks again gets the same query."""
-        from sparing.study import asks
-
-        self._write(lambda books: asks.cancel(books, self.settings, self._number(ask), who or _me()))
+        calls = self._calls
+        calls.write(self, lambda books: calls.asks.cancel(books, calls.number_of(self, ask), calls.actor(who)))
 
     def expire(self, *, who: str | None = None) -> list[str]:
         """Let others take over asks whose lease is over; the names of their examples.
 
         Money stays reserved for late answers, which are taken as ever; :meth:`cancel` releases it.
         """
-        import sqlalchemy as sa
-
-        from sparing.study import asks
-        from sparing.study.books import now
-        from sparing.study.store import ASK
-
-        late = sa.select(ASK.c.number).where(ASK.c.study == self._id, ASK.c.state == "open", ASK.c.until < now())
-
-        def work(books):
-            numbers = list(books.connection.execute(late.order_by(ASK.c.number)).scalars())
-            for number in numbers:
-                asks.expire(books, number, who or _me())
-            return [books.example(books.ask(number).example).name for number in numbers]
-
-        return self._write(work)
+        return self._calls.expire(self, who)
 
     def correct(
         self, name: str, values: Mapping[str, Any] | None = None, y=None, *, expected: int, who=None, why: str = ""
@@ -241,62 +197,46 @@ class Study:
         ``expected`` is the last event of the example as :meth:`example` shows it: a correction that was made in the
         meantime is not overwritten.
         """
-        from sparing.study import asks
-
-        new = asks.checked_values(self.settings, values or {})
-        target = None if y is None else self.settings.target(y)
-        return self._write(
-            lambda books: asks.correct(books, self.settings, name, new, target, expected, who or _me(), why)
+        calls, settings = self._calls, self.settings
+        new, target = calls.asks.checked_values(settings, values or {}), None if y is None else settings.target(y)
+        return calls.write(
+            self,
+            lambda books: calls.asks.correct(books, settings, name, new, target, expected, calls.actor(who), why),
         )
 
     def withdraw(self, name: str, *, who: str | None = None, why: str = "") -> int:
         """Keep an example out of the model from now on; the number of the event. What was spent stays spent."""
-        from sparing.study import asks
-
-        return self._write(lambda books: asks.withdraw(books, name, who or _me(), why))
+        calls = self._calls
+        return calls.write(self, lambda books: calls.asks.withdraw(books, name, calls.actor(who), why))
 
     def work(self) -> None:
         """Do what no call should wait for: expire leases, make plans that are due, store a snapshot of the cells."""
-        import sqlalchemy as sa
-
-        from sparing.study.store import SNAPSHOT
-
-        self.expire(who="sparing")
-        self._catch_up()
-        settled = self._at_head()
-        stored = self._store.read(lambda connection: self._snapshot(connection))
-        if settled.cells.n_examples * (1 - REFIT_SHARE) <= (stored.cells.n_examples if stored else 0):
-            return
-
-        def store(connection):
-            of_study = sa.and_(SNAPSHOT.c.study == self._id, SNAPSHOT.c.kind == "cells")
-            connection.execute(sa.delete(SNAPSHOT).where(of_study))
-            row = {"study": self._id, "event": settled.event, "kind": "cells", "content": settled.to_bytes()}
-            connection.execute(sa.insert(SNAPSHOT), row)
-
-        self._store.write(store)
+        self._calls.work(self)
 
     # What is known ---------------------------------------------------------------------------------------------------
 
-    def cells(self, *, at: int | None = None) -> Cells:
-        """The cells of all settled examples, now or as of an event."""
-        from sparing.study.settled import cells_as_of
+    def cells(self, *, at: int | None = None, also: Iterable = ()) -> Cells:
+        """The cells of settled examples, now or as of an event; ``also`` those of files that other studies exported."""
+        return self._calls.cells(self, at, also)
 
-        if at is None:
-            return self._at_head().cells
-        return self._store.read(lambda connection: cells_as_of(connection, self._id, self._plans, at))
+    def model(self, *, at: int | None = None, also: Iterable = ()):
+        """The fitted estimator, now or as of an event; ``also`` of files that other studies exported.
 
-    def model(self, *, at: int | None = None):
-        """The fitted estimator, now or as of an event; the same object until settled cells change."""
-        if at is not None:
-            return self.settings.fitted(self.cells(at=at))
+        It is the same object until settled cells change.
+        """
+        if at is not None or also:
+            return self.settings.fitted(self.cells(at=at, also=also))
         changed = self._state().changed
         if self._model is None or self._model[0] != changed:
             self._model = changed, self.settings.fitted(self.cells())
         return self._model[1]
 
+    def __len__(self) -> int:
+        """Examples that something was asked of."""
+        return self._state().examples
+
     def money(self) -> dict[str, str]:
-        """Total, spent, reserved and left, exactly; a study without a total has no such lines."""
+        """Total, spent, reserved and left, exactly; a study without a total has neither total nor left."""
         row, decimals = self._state(), self.settings.decimals
         units = {"spent": row.spent, "reserved": row.committed - row.spent}
         if row.total is not None:
@@ -305,30 +245,11 @@ class Study:
 
     def example(self, name: str) -> Example:
         """What is known of an example."""
-        from sparing.study import asks
-        from sparing.study.books import Books
-
-        def look(connection):
-            return asks.known_example(Books(connection, self._id, lock=False), name)
-
-        return Example.of(self.settings, self._store.read(look))
+        return self._calls.example(self, name)
 
     def asks(self, *, state: str = "open", who: str | None = None) -> list[Ask]:
         """Asks in this state, in the order in which they were made; of all holders, or of one."""
-        import sqlalchemy as sa
-
-        from sparing.study.books import ASKS, AskRow, Books
-        from sparing.study.store import ASK
-
-        wanted = ASKS.where(ASK.c.state == state, sa.true() if who is None else ASK.c.holder == who)
-
-        def look(connection):
-            rows = [AskRow(*row) for row in connection.execute(wanted.order_by(ASK.c.number), {"of": self._id})]
-            books = Books(connection, self._id, lock=False)
-            books.fetch(examples=[row.example for row in rows])
-            return [Ask.of(self.settings, self.uid, row, books.example(row.example)) for row in rows]
-
-        return self._store.read(look)
+        return self._calls.asks_in(self, state, who)
 
     def report(self, *, forecast: bool = False) -> "Report":
         """Money, examples, looks by attribute, estimated error; with ``forecast``, what more money would bring."""
@@ -351,72 +272,51 @@ class Study:
 
         return check(self, replay=replay)
 
+    # Files -----------------------------------------------------------------------------------------------------------
+
+    def write_sheet(self, asks: Iterable[Ask], path) -> None:
+        """Write asks as a CSV file to be filled in by whoever measures."""
+        self._calls.sheets.write_sheet(self, asks, path)
+
+    def export(self, path) -> None:
+        """Write the cells of settled examples, with plan and chance of each: .csv or .parquet."""
+        self._calls.transfer.write_exports(self._calls.transfer.exported(self), path)
+
+    def backup(self, path, *, force: bool = False) -> None:
+        """Copy an SQLite study while others write to it; never copy its file by other means."""
+        self._calls.transfer.backup(self, path, force=force)
+
     # Within ----------------------------------------------------------------------------------------------------------
 
-    def _write(self, work: "Callable[[Books], T]") -> T:
-        """One transaction on this study."""
-        from sparing.study.books import Books
-
-        def locked(connection):
-            books = Books(connection, self._id)
-            done = work(books)
-            books.close()
-            return done
-
-        return self._store.write(locked)
-
-    @cached_property
-    def _state_statement(self):
-        import sqlalchemy as sa
-
-        from sparing.study.store import STUDY
-
-        return sa.select(STUDY).where(STUDY.c.id == self._id)
-
-    def _state(self):
-        return self._store.read(lambda connection: connection.execute(self._state_statement).one())
-
-    def _catch_up(self) -> None:
-        self._plans.catch_up(lambda event: self.cells(at=event))
-
-    def _snapshot(self, connection):
-        from sparing.study.settled import Settled
-
-        return Settled.from_snapshot(connection, self._id)
-
-    def _at_head(self) -> "Settled":
-        """The settled cells of now: what was known before, and what has changed since."""
-        from sparing.study.settled import Settled
-
-        def look(connection):
-            head = connection.execute(self._state_statement).one().head
-            known = self._settled or self._snapshot(connection) or Settled.none(self.settings)
-            return known.at_head(connection, self._id, self._plans, head)
-
-        self._settled = self._store.read(look)
-        return self._settled
-
-    def _number(self, ask: Ask | str) -> int:
-        key = ask.key if isinstance(ask, Ask) else ask
-        uid, _, number = str(key).rpartition("-")
-        if uid != self.uid or not number.isdecimal():
-            raise ValueError(f"{key!r} is not the key of an ask of this study, such as '{self.uid}-0'; check it.")
-        return int(number)
+    def _state(self) -> "StudyRow":
+        return self._calls.state(self)
 
 
-def _store(address):
+def merge(paths: Iterable, output) -> int:
+    """Write one file of several that :meth:`Study.export` wrote; how many examples it has.
+
+    Examples are the same if study and name are: equal ones are kept once, and differing ones are refused.
+    """
+    _store_module()
+    from sparing.study import transfer
+
+    together = transfer.merged((str(path), transfer.read_exports(path)) for path in paths)
+    transfer.write_exports(together, output)
+    return len(together)
+
+
+def upgrade(address) -> None:
+    """Bring a database of an older format to the present one; make a backup first."""
+    store = _store_module().Store(address)
+    from sparing.study import opening
+
+    opening.upgrade(store)
+    store.close()
+
+
+def _store_module():
     try:
-        from sparing.study.store import Store
+        from sparing.study import store
     except ImportError as error:
         raise ImportError('a study needs SQLAlchemy; run: pip install "sparing[sql]"') from error
-    return Store(address)
-
-
-def _name(what: str, text) -> str:
-    if isinstance(text, str) and text.strip() == text != "" and text.isprintable():
-        return text
-    raise ValueError(f"{what} must be a word or several, without spaces at the ends; got {text!r}.")
-
-
-def _me() -> str:
-    return getpass.getuser()
+    return store

@@ -19,27 +19,37 @@ class PriceList:
     groups: list[str]
 
 
+def priced_names(path) -> list[str]:
+    """The attributes that a price list names, in its order."""
+    return list(_checked(Path(path)))
+
+
 def read_prices(path, names: list[str]) -> PriceList:
     """Read a CSV file with columns attribute, cost and, if there are panels, group.
 
     The separator may be a comma, a semicolon or a tab. Every name needs a price, and no attribute may have two.
     """
     path = Path(path)
-    refuse_missing_file(path)
-    try:
-        prices = _read(path)
-    except InputError:
-        raise
-    except Exception as error:  # undecodable bytes, fields beyond the limit of csv
-        raise InputError(
-            f"{path.name} cannot be read as a price list: {first_line(error)}", "check the file"
-        ) from error
+    prices = _checked(path)
     missing = [name for name in names if name not in prices]
     if missing:
         raise InputError(
             f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one)", "add a line for each"
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
+
+
+def _checked(path: Path) -> dict[str, tuple[float, str]]:
+    """Cost and group by attribute; or an error that says what to do."""
+    refuse_missing_file(path)
+    try:
+        return _read(path)
+    except InputError:
+        raise
+    except Exception as error:  # undecodable bytes, fields beyond the limit of csv
+        raise InputError(
+            f"{path.name} cannot be read as a price list: {first_line(error)}", "check the file"
+        ) from error
 
 
 def _read(path: Path) -> dict[str, tuple[float, str]]:

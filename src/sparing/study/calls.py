@@ -1,0 +1,218 @@
+"""What stands behind the methods of a study: each writes in one transaction, or reads one consistent state."""
+
+import getpass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import sqlalchemy as sa
+
+from sparing.cells import Cells
+from sparing.study import asks, sheets, transfer
+from sparing.study.books import ASKS, ROW, AskRow, Books, StudyRow
+from sparing.study.errors import StudyError
+from sparing.study.settled import Settled, cells_as_of
+from sparing.study.store import ASK, SNAPSHOT, fetch
+from sparing.study.views import Ask, Example
+
+if TYPE_CHECKING:
+    from sparing.study.study import Study
+
+T = TypeVar("T")
+NEW_SHARE = 0.05  # of settled examples that are new, from which on a worker stores a snapshot
+
+
+def write(study: "Study", work: Callable[[Books], T]) -> T:
+    """One transaction on the locked row of a study."""
+
+    def locked(connection):
+        books = Books(connection, study._id)
+        done = work(books)
+        books.close()
+        return done
+
+    return study._store.write(locked)
+
+
+def state(study: "Study") -> StudyRow:
+    """The row of the study as it is now."""
+    return study._store.read(lambda connection: StudyRow(*fetch(connection, ROW, {"of": study._id})[0]))
+
+
+def catch_up(study: "Study") -> None:
+    """Make the plans that are due, outside any transaction."""
+    study._plans.catch_up(lambda event: cells(study, event))
+
+
+# Verbs ----------------------------------------------------------------------------------------------------------------
+
+
+def ask_many(study: "Study", names: Iterable[str], who: str | None) -> list[Ask]:
+    """Ask for all of these examples or for none, by the plan that is due."""
+    names, who = [_name("name", name) for name in names], actor(who)
+    plans = study._plans
+    if not plans.are_warm:
+        catch_up(study)
+
+    def work(books):
+        if study._make_plans and books.settled >= plans.due(books.plan):
+            return None
+        books.fetch(names=names)
+        plan = plans.plan(books.connection, books.plan)
+        return [_shown(study, books, asks.ask(books, study.settings, plan, name, who)) for name in names]
+
+    while (asked := write(study, work)) is None:
+        catch_up(study)
+    return asked
+
+
+Answers = Iterable[tuple[Ask | str, Mapping[str, Any], Any]]
+
+
+def tell_many(study: "Study", answers: Answers, who: str | None, places: list[str] | None = None) -> list[int]:
+    """Tell all of these answers or none; ``places`` say in messages where each of them stands."""
+    settings, told = study.settings, []
+    for at, (ask, values, y) in enumerate(answers):
+        with _place(places, at):
+            target = None if y is None else settings.target(y)
+            told.append((number_of(study, ask), asks.checked_values(settings, values), target))
+    teller = None if who is None else actor(who)
+
+    def work(books):
+        books.fetch(asks=[number for number, _, _ in told])
+        books.fetch(examples=[books.ask(number).example for number, _, _ in told])
+        events = []
+        for at, (number, values, y) in enumerate(told):
+            with _place(places, at):
+                events.append(asks.tell(books, settings, number, values, y, teller or books.ask(number).holder))
+        return events, books.settled, books.plan
+
+    events, settled, plan = write(study, work)
+    if study._make_plans and settled >= study._plans.due(plan):
+        catch_up(study)
+    return events
+
+
+@contextmanager
+def _place(places: list[str] | None, at: int) -> Iterator[None]:
+    try:
+        yield
+    except (StudyError, ValueError) as error:
+        if places is None:
+            raise
+        raise type(error)(f"{places[at]}: {error}") from error
+
+
+def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
+    """Tell a sheet; how many lines it has that say something, and how many of them were new."""
+    answers = sheets.read_sheet(study, path)
+    head = state(study).head
+    told = [(key, values, target) for _, key, values, target in answers]
+    events = tell_many(study, told, who, places=[place for place, _, _, _ in answers]) if told else []
+    return len(events), len({event for event in events if event > head})
+
+
+def expire(study: "Study", who: str | None) -> list[str]:
+    """Let go of asks whose lease is over."""
+    held = sa.select(ASK.c.number).where(ASK.c.study == study._id, ASK.c.state == "open").order_by(ASK.c.number)
+
+    def work(books):
+        numbers = list(books.connection.execute(held.where(ASK.c.until < books.at)).scalars())
+        for number in numbers:
+            asks.expire(books, number, actor(who))
+        return [books.example(books.ask(number).example).name for number in numbers]
+
+    return write(study, work)
+
+
+def work(study: "Study") -> None:
+    """Expire, plan, and store a snapshot where enough is new."""
+    expire(study, "sparing")
+    catch_up(study)
+    settled = at_head(study)
+    stored = study._store.read(lambda connection: Settled.from_snapshot(connection, study._id))
+    if settled.cells.n_examples * (1 - NEW_SHARE) <= (stored.cells.n_examples if stored else 0):
+        return
+
+    def store(connection):
+        connection.execute(sa.delete(SNAPSHOT).where(SNAPSHOT.c.study == study._id, SNAPSHOT.c.kind == "cells"))
+        row = {"study": study._id, "event": settled.event, "kind": "cells", "content": settled.to_bytes()}
+        connection.execute(sa.insert(SNAPSHOT), row)
+
+    study._store.write(store)
+
+
+# Looking --------------------------------------------------------------------------------------------------------------
+
+
+def at_head(study: "Study") -> Settled:
+    """The settled cells of now: what was known before, and what has changed since."""
+
+    def look(connection):
+        head = StudyRow(*fetch(connection, ROW, {"of": study._id})[0]).head
+        known = study._settled or Settled.from_snapshot(connection, study._id) or Settled.none(study.settings)
+        return known.at_head(connection, study._id, study._plans, head)
+
+    study._settled = study._store.read(look)
+    return study._settled
+
+
+def cells(study: "Study", at: int | None, also: Iterable = ()) -> Cells:
+    """The cells of now or of then, and those of exported files."""
+    own = (
+        at_head(study).cells
+        if at is None
+        else study._store.read(lambda connection: cells_as_of(connection, study._id, study._plans, at))
+    )
+    also = list(also)
+    if not also:
+        return own
+    merged = transfer.merged((str(path), transfer.read_exports(path)) for path in also)
+    others = {key: each for key, each in merged.items() if key[0] != study.uid}
+    return Cells.merge([own, transfer.cells_of(others, study.settings)])
+
+
+def example(study: "Study", name: str) -> Example:
+    """What is known of an example."""
+    row = study._store.read(lambda connection: asks.known_example(Books(connection, study._id, lock=False), name))
+    return Example.of(study.settings, row)
+
+
+def asks_in(study: "Study", state: str, who: str | None) -> list[Ask]:
+    """Asks in a state, in the order in which they were made."""
+    wanted = ASKS.where(ASK.c.state == state, sa.true() if who is None else ASK.c.holder == who)
+
+    def look(connection):
+        rows = [AskRow(*row) for row in connection.execute(wanted.order_by(ASK.c.number), {"of": study._id})]
+        books = Books(connection, study._id, lock=False)
+        books.fetch(examples=[row.example for row in rows])
+        return [_shown(study, books, row) for row in rows]
+
+    return study._store.read(look)
+
+
+def _shown(study: "Study", books: Books, row: AskRow) -> Ask:
+    return Ask.of(study.settings, study.uid, row, books.example(row.example))
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def number_of(study: "Study", ask: Ask | str) -> int:
+    """The number of an ask, by its key."""
+    key = ask.key if isinstance(ask, Ask) else ask
+    uid, _, number = str(key).rpartition("-")
+    if uid != study.uid or not number.isdecimal():
+        raise ValueError(f"{key!r} is not the key of an ask of this study, such as '{study.uid}-0'; check it.")
+    return int(number)
+
+
+def actor(who: str | None) -> str:
+    """Who does something: by default, the user of this machine."""
+    return _name("who", who or getpass.getuser())
+
+
+def _name(what: str, text) -> str:
+    if isinstance(text, str) and text.strip() == text != "" and text.isprintable():
+        return text
+    raise ValueError(f"{what} must be a word or several, without spaces at the ends; got {text!r}.")

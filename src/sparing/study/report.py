@@ -1,0 +1,131 @@
+"""What a study has bought, for how much, how good its model is, and what more money would bring."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from sparing import planning
+from sparing.study import money
+from sparing.study.asks import known_values
+from sparing.study.books import EXAMPLES, TOLD, UNAVAILABLE, ExampleRow
+from sparing.study.store import ASK, EXAMPLE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_JUDGED = 10  # settled examples, below which no error is estimated
+SPENDS = (1.5, 2.0, 4.0)  # times what was spent, to look at where there is no total
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One attribute: values that were told, those that were unavailable, and the money for both."""
+
+    attribute: str
+    looks: int
+    unavailable: int
+    spent: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A study in numbers; ``model`` is None as long as too few examples are settled to judge one."""
+
+    name: str
+    money: dict[str, str]
+    examples: dict[str, int]
+    asks: dict[str, int]
+    attributes: list[Looked]
+    model: dict[str, Any] | None
+    forecast: list[planning.Prospect]
+
+    def lines(self) -> list[str]:
+        """The same in sentences."""
+        books = ", ".join(f"{amount} {what}" for what, amount in self.money.items())
+        counts = ", ".join(f"{n:,} {state}" for state, n in sorted(self.examples.items())) or "none yet"
+        said = [f"Study {self.name!r}: {books}.", f"Examples: {counts}."]
+        waiting = self.asks.get("open", 0) + self.asks.get("lapsed", 0)
+        if waiting:
+            said.append(f"{self.asks.get('open', 0):,} asks are open and {self.asks.get('lapsed', 0):,} have lapsed.")
+        if self.model is not None and "risk" in self.model:
+            r2, error = 1.0 - self.model["risk"], self.model["risk_error"]
+            said.append(f"Estimated R² on whole rows {r2:z.2f} ± {error:.2f}, from bought values that were held out.")
+        if self.model is not None:
+            said.append(f"Model: {self.model['setting']}.")
+        said += [
+            f"For {each.spend:,.6g} in all, expect {each.few:.3f} ± {each.few_deviation:.3f} of the error of the mean."
+            for each in self.forecast
+        ]
+        return said
+
+
+def report(study, *, forecast: bool) -> Report:
+    """The report of a study."""
+    enough = study.cells().n_examples >= LEAST_JUDGED
+    facts = study.model().report_ if enough else None
+    chosen = ("setting", "why", "risk", "risk_error")
+    return Report(
+        name=study.name,
+        money=study.money(),
+        examples=_counts(study, EXAMPLE),
+        asks=_counts(study, ASK),
+        attributes=_looked(study),
+        model=None if facts is None else {name: facts[name] for name in chosen if name in facts},
+        forecast=_forecast(study) if forecast else [],
+    )
+
+
+def _counts(study, table: sa.TableClause) -> dict[str, int]:
+    states = sa.select(table.c.state, sa.func.count()).where(table.c.study == study._id).group_by(table.c.state)
+    return dict(study._store.read(lambda connection: [tuple(row) for row in connection.execute(states)]))
+
+
+def _looked(study) -> list[Looked]:
+    """Looks and money by attribute, over all attempts."""
+    asks = sa.select(ASK.c.attributes, ASK.c.told).where(ASK.c.study == study._id)
+    rows = study._store.read(lambda connection: connection.execute(asks).all())
+    attributes = np.frombuffer(b"".join(row.attributes for row in rows), "<i4")
+    told = np.frombuffer(b"".join(row.told for row in rows), np.uint8)
+    settings, d = study.settings, len(study.settings.attributes)
+    numbers = [np.bincount(attributes[told == code], minlength=d) for code in (TOLD, UNAVAILABLE)]
+    return [
+        Looked(name, int(looks), int(unavailable), money.text(int(looks + unavailable) * price, settings.decimals))
+        for name, looks, unavailable, price in zip(settings.attributes, *numbers, settings.units, strict=True)
+    ]
+
+
+def _forecast(study) -> list[planning.Prospect]:
+    """What error to expect for the rest of the money; without a total, for some times what was spent."""
+    settings, row = study.settings, study._state()
+    unit = 10**settings.decimals
+    if row.total is None:
+        spends = [row.spent * times / unit for times in SPENDS]
+    else:
+        spends = [amount / unit for amount in np.linspace(row.spent, row.total, 4)[1:] if amount]
+    estimator = settings.estimator()
+    return planning.plan(
+        study.cells(), budget=estimator.budget, costs=estimator.costs, groups=estimator.groups, spends=spends
+    )
+
+
+def table(study) -> "pd.DataFrame":
+    """One row for each example."""
+    import pandas as pd
+
+    settings = study.settings
+    rows = study._store.read(
+        lambda connection: [
+            ExampleRow(*row) for row in connection.execute(EXAMPLES.order_by(EXAMPLE.c.number), {"of": study._id})
+        ]
+    )
+    lines = []
+    for row in rows:
+        values = known_values(row).items()
+        lines.append(
+            {"example": row.name, "state": row.state, "plan": row.plan, "event": row.event, "y": settings.label(row.y)}
+            | {settings.attributes[attribute]: value for attribute, value in values if isinstance(value, float)}
+        )
+    columns = ["example", "state", "plan", "event", "y", *settings.attributes]
+    return pd.DataFrame(lines, columns=columns).set_index("example")

@@ -1,0 +1,111 @@
+"""Sheets for a laboratory: asks go out as CSV and come back filled in, in any order, in part, or twice."""
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sparing.files import InputError, write_csv
+from sparing.study.asks import WORDS
+from sparing.study.books import NOT_BOUGHT, UNAVAILABLE
+from sparing.study.views import Ask
+from sparing.tables.names import first_line, refuse_repeated, refuse_unknown
+from sparing.tables.text import opened, read_header
+
+OWN = ("key", "example", "price", "target")  # columns that are not attributes
+IGNORED = ("note", "notes", "comment", "comments")
+NOT_ASKED = "-"
+SPELLINGS = {  # of what is no number, in lower case
+    **dict.fromkeys(("unavailable", "na", "n/a", "nan"), WORDS[UNAVAILABLE]),
+    **dict.fromkeys(("not bought", "not done"), WORDS[NOT_BOUGHT]),
+}
+
+
+def write_sheet(study, asks: Iterable[Ask], path) -> None:
+    """One line for each ask, one column for each attribute: empty where a value is wanted, "-" where not.
+
+    What was told already is filled in, so a sheet that is sent back twice says nothing new.
+    """
+    names = study.settings.attributes
+    lines = []
+    for ask in asks:
+        example = study.example(ask.example)
+        known = {name: example.values[name] for name in ask.told}
+        cells = [_shown(known.get(name)) if name in ask.names else NOT_ASKED for name in names]
+        lines.append([ask.key, ask.example, ask.price, _shown(example.y), *cells])
+    write_csv(path, [*OWN, *names], lines)
+
+
+def _shown(value) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def read_sheet(study, path) -> list[tuple[str, str, dict[str, Any], Any]]:
+    """Of each line that says something: where it stands, the key of its ask, values by attribute, and target or None."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
+    try:
+        return _read(study, path)
+    except InputError:
+        raise
+    except (csv.Error, UnicodeError, EOFError) as error:
+        raise InputError(f"{path.name} cannot be read as a sheet: {first_line(error)}", "save it as CSV") from error
+
+
+def _read(study, path: Path) -> list[tuple[str, str, dict[str, Any], Any]]:
+    answers = []
+    with opened(path) as file:
+        header, separator, above = read_header(file)
+        header = [name.strip() for name in header]
+        refuse_repeated(header, path.name)
+        refuse_unknown(["key"], header, "column", path.name)
+        known = {*OWN, *IGNORED, *study.settings.attributes}
+        if strangers := [name for name in header if name.lower() not in IGNORED and name not in known]:
+            raise InputError(f"{path.name} has a column {strangers[0]!r}, which is no attribute", "rename or delete it")
+        reader = csv.reader(file, delimiter=separator)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            line = f"line {reader.line_num + above} of {path.name}"
+            if len(cells) != len(header):
+                raise InputError(f"{line} has {len(cells)} cells for {len(header)} columns", "keep all columns")
+            row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+            filled = {name: row[name] for name in study.settings.attributes if row.get(name, "") not in ("", NOT_ASKED)}
+            values = {name: _value(name, text, line) for name, text in filled.items()}
+            target = _target(study, row.get("target", ""), line)
+            if values or target is not None:
+                answers.append((line, row["key"], values, target))
+    return answers
+
+
+def _value(name: str, text: str, line: str) -> float | str:
+    if text.lower() in SPELLINGS:
+        return SPELLINGS[text.lower()]
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{line}: {name} is {text!r}",
+            "give a number with a decimal point, 'unavailable', 'not bought', or leave it empty until it is known",
+        ) from None
+
+
+def _target(study, text: str, line: str):
+    """The target: a number, or the label that is spelled so."""
+    if not text:
+        return None
+    classes = study.settings.classes
+    if classes is None:
+        return _number(text, line)
+    labels = {str(label): label for label in classes}
+    if text not in labels:
+        raise InputError(f"{line}: the target is {text!r}", f"give one of {', '.join(labels)}")
+    return labels[text]
+
+
+def _number(text: str, line: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{line}: the target is {text!r}", "give a number with a decimal point") from None
