@@ -17,15 +17,9 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Costs, Data, Drop, DropMissing, Encode, Target, refuse_paths
+from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, plain, refuse_paths
 from sparing.cli.writing import Writer, ending
 
-Budget = Annotated[
-    float,
-    typer.Option(
-        min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
-    ),
-]
 SHOWN = 12  # attributes in the table
 
 
@@ -68,7 +62,7 @@ def fit_command(
         prices = None if costs is None else read_prices(costs, table.names)
         report = fit_table(
             table,
-            budget=_plain(budget),
+            budget=plain(budget),
             prices=prices,
             total_budget=total_budget,
             penalty=penalty,
@@ -127,7 +121,7 @@ def plan_command(
         picture = picture_path(output)
         writer = Writer([picture], inputs=[data, costs, target], force=force)
         totals = _numbers_in("--spends", spends) or None
-        budget = _plain(budget)
+        budget = plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, **reading)
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
@@ -159,11 +153,6 @@ def _show_plan(cells, prospects, reading: str) -> None:
 
 
 # Options ------------------------------------------------------------------------------------------------------------
-
-
-def _plain(budget: float) -> float:
-    """5.0 is 5: without prices a budget is a number of attributes."""
-    return int(budget) if float(budget).is_integer() else budget
 
 
 def _numbers_in(option: str, text: str) -> list[float]:

@@ -117,7 +117,7 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
     # Decisions -------------------------------------------------------------------------------------------------------
 
     def decision_function(self, X):
-        """Log-odds, or scores of an online learner: one for two classes (above zero is the second), else one per class."""
+        """Log-odds (of an online learner, scores): one for two classes (above zero is the second), else one each."""
         scores = self._scores(X)
         if isinstance(self._fit, KeepingLearner):
             scale, shift = self._to_log_odds(self._fit)
