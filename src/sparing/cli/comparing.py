@@ -20,7 +20,7 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, plain, refuse_paths
+from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
 from sparing.cli.writing import Writer, ending
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
@@ -99,8 +99,9 @@ def compare_command(
         writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
         prices = None if costs is None else read_prices(costs, table.names)
+        introduce(data, table, quiet)
         if not quiet:
-            _introduce(data.name, table, scale=not no_scale)
+            _describe(table, scale=not no_scale)
         with progress_bar(quiet) as report:
             comparison = compare(
                 table.X,
@@ -128,11 +129,8 @@ def compare_command(
 # Output -------------------------------------------------------------------------------------------------------------
 
 
-def _introduce(name: str, table, scale: bool) -> None:
-    """Print what was read, and how it is prepared for learning."""
-    print(f"{name}: {table.X.shape[0]:,} rows, {table.X.shape[1]:,} attributes, target {table.target!r}")
-    if table.n_dropped:
-        print(f"{table.n_dropped:,} rows with missing values were left out")
+def _describe(table, scale: bool) -> None:
+    """Print how the table is prepared for learning."""
     if table.classes:
         print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1; algorithms regress on these numbers")
     if scale:

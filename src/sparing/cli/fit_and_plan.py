@@ -17,7 +17,7 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, plain, refuse_paths
+from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
 from sparing.cli.writing import Writer, ending
 
 SHOWN = 12  # attributes in the table
@@ -60,16 +60,19 @@ def fit_command(
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         table = read_table(data, target, task=task, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
-        report = fit_table(
-            table,
-            budget=plain(budget),
-            prices=prices,
-            total_budget=total_budget,
-            penalty=penalty,
-            learner=learner,
-            features=features,
-            random_state=random_state,
-        )
+        introduce(data, table, quiet)
+        with progress_bar(quiet, doing="fitting") as done:
+            report = fit_table(
+                table,
+                budget=plain(budget),
+                prices=prices,
+                total_budget=total_budget,
+                penalty=penalty,
+                learner=learner,
+                features=features,
+                random_state=random_state,
+                progress=done,
+            )
         if not quiet:
             _show_report(report)
         for what, write in report.writers.items():
@@ -123,7 +126,8 @@ def plan_command(
         totals = _numbers_in("--spends", spends) or None
         budget = plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, **reading)
+        said = partial(introduce, data, quiet=quiet)
+        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, said=said, **reading)
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
         with progress_bar(quiet, doing="planning") as report:
             prospects = plan(

@@ -21,6 +21,13 @@ Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are no
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 
 
+def introduce(data: Path, table, quiet: bool) -> None:
+    """Print what was read, and what was left out and why."""
+    if not quiet:
+        first, *others = table.lines()
+        print(f"{data.name}: {first}", *others, sep="\n", flush=True)
+
+
 def plain(budget: float) -> float:
     """5.0 is 5: without prices a budget is a number of attributes."""
     return int(budget) if float(budget).is_integer() else budget
