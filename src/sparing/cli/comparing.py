@@ -99,9 +99,6 @@ def compare_command(
         writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
         prices = None if costs is None else read_prices(costs, table.names)
-        introduce(data, table, quiet)
-        if not quiet:
-            _describe(table, scale=not no_scale)
         with progress_bar(quiet) as report:
             comparison = compare(
                 table.X,
@@ -119,7 +116,9 @@ def compare_command(
                 random_state=random_state,
                 progress=report,
             )
+        introduce(data, table, quiet)
         if not quiet:
+            _describe(table, scale=not no_scale)
             _show(comparison)
         writer.write("runs", runs, lambda path: write_csv(path, Row._fields, comparison.rows))
         title = f"{data.name}: {comparison.looks}"

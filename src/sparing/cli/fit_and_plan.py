@@ -60,7 +60,6 @@ def fit_command(
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         table = read_table(data, target, task=task, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
-        introduce(data, table, quiet)
         with progress_bar(quiet, doing="fitting") as done:
             report = fit_table(
                 table,
@@ -73,6 +72,7 @@ def fit_command(
                 random_state=random_state,
                 progress=done,
             )
+        introduce(data, table, quiet)
         if not quiet:
             _show_report(report)
         for what, write in report.writers.items():

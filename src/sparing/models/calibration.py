@@ -8,6 +8,7 @@ from sparing.cells import Cells
 from sparing.models.gaussian import FittedModel
 from sparing.models.summary import pair_moments, summarize
 
+STANDARD_ERRORS = 1.0  # below its estimate, at which the risk is believed
 MOST_FUNCTIONS = 2000  # attributes, or functions of them, up to which all pairs are counted
 
 
@@ -25,8 +26,8 @@ def calibrate(cells: Cells, model: FittedModel) -> Calibration:
     by its predictions from parts of rows; averages over examples that saw a pair are not, but they vary: the variance
     of s is about :math:`\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}`. So both are averaged, the more on the side of the
     cells the smaller that is relative to the model's own :math:`s^2`. Cells that the weights were fitted to say too
-    much good of :math:`c^T w`; where the risk r was estimated from held-out examples, it is at most what leaves that
-    risk, :math:`(1 - r + s) / 2` for a target of variance one. Boosted trees are left out of account.
+    much good of :math:`c^T w`; where the risk was estimated from held-out examples, and r is as small as its standard
+    error allows, it is at most what leaves r, :math:`(1 - r + s) / 2` for a target of variance one. Boosted trees are left out of account.
     """
     weights, gaussian = model.weights, model.attributes
     cells = cells if model.basis is None else model.basis.expand(cells)
@@ -45,6 +46,7 @@ def calibrate(cells: Cells, model: FittedModel) -> Calibration:
         shared = sure * np.sum(weights * moments.targets, axis=0) + (1.0 - sure) * shared
     shared = np.maximum(shared, 0.0)
     if "risk" in model.facts and shared.any():  # it is that of all outputs, on average
-        shared *= min(1.0, np.mean(1.0 - model.facts["risk"] + predicted / whole) / (2.0 * np.mean(shared / whole)))
+        least = max(model.facts["risk"] - STANDARD_ERRORS * model.facts["risk_error"], 0.0)
+        shared *= min(1.0, np.mean(1.0 - least + predicted / whole) / (2.0 * np.mean(shared / whole)))
     slope = np.divide(shared, predicted, out=np.zeros_like(shared), where=predicted > 0)
     return Calibration(slope, slope * shared / whole)
