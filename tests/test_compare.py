@@ -199,3 +199,47 @@ def test_mnist_findings_of_the_paper():
     assert all(known < uniform for known, uniform in zip(curves["DDAERR"], curves["AERR"], strict=True))
     assert curves["DDAERR"][0] < curves["OnlineRidge"][0]
     assert curves["DDAERR"][-1] < curves["TwoPhasedDDAERR"][-1] < curves["AERR"][-1] < 0.4
+
+
+# Money --------------------------------------------------------------------------------------------------------------
+
+
+def test_with_prices_allowances_are_money_and_whole_rows_cost_what_they_cost():
+    rng = np.random.default_rng(0)
+    X, costs = rng.standard_normal((400, 5)), np.array([1.0, 2.5, 4.0, 0.5, 2.0])
+    y = X @ [1.0, 0.5, 0.0, 1.0, 0.0] + rng.standard_normal(400)
+    made = compare(X, y, budget=4.0, costs=costs, algorithms=["PairwiseMoments", "Ridge"], seeds=2, points=3)
+    assert made.priced
+    assert max(row.allowance for row in made.rows) == 4.0 * 300
+    for row in made.rows:
+        assert row.spent <= row.allowance + 1e-9
+        if row.algorithm == "Ridge":
+            assert row.examples == int(row.allowance / costs.sum() + 1e-9)
+            assert row.spent == row.examples * costs.sum()
+        else:
+            assert row.examples == row.allowance / 4.0
+            assert row.spent > 0.6 * row.allowance
+    assert made.curve("Ridge")[-1].cells == made.rows[-1].spent
+    assert "4 of money per example" in made.notes()[0]
+    assert "spending 4 per example" in made.reading()
+
+
+def test_equal_prices_of_one_are_no_prices():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    options = {"algorithms": ["PairwiseMoments", "Ridge"], "seeds": 2, "points": 2}
+    plain = compare(X, X[:, 0], budget=3, **options)
+    priced = compare(X, X[:, 0], budget=3, costs=np.ones(6), **options)
+    assert [row.error for row in priced.rows] == [row.error for row in plain.rows]
+    assert [row.spent for row in plain.rows] == [row.cells for row in plain.rows]
+
+
+def test_algorithms_without_prices_are_left_out_or_refused():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    with pytest.raises(ValueError, match="AERR knows no prices; leave it out"):
+        compare(X, X[:, 0], budget=3.0, costs=np.ones(4), algorithms=["Ridge", "AERR"])
+    made = compare(X, X[:, 0], budget=3.0, costs=np.ones(4), seeds=1, points=1)
+    assert made.algorithms == ["AutoCurves", "AutoLearner", "MeanImputed", "OnlineRidge", "Ridge", "Trees"]
+    with pytest.raises(ValueError, match="budget"):
+        compare(X, X[:, 0], budget=0.5, costs=np.ones(4))

@@ -132,8 +132,12 @@ def fit_table(
     learner: str = "auto",
     features: str = "auto",
     random_state: int = 0,
+    progress: Callable[[float], None] | None = None,
 ) -> Report:
-    """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it."""
+    """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it.
+
+    ``progress`` is called with the fraction of the work that was just done.
+    """
     if table.X.shape[0] < LEAST_ROWS:
         raise ValueError(
             f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
@@ -152,7 +156,10 @@ def fit_table(
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(_named(table), table.y)
     model.target_name_ = table.target
+    report = progress or (lambda part: None)
+    report(0.5 if classes else 1.0)
     verdict = judge(model, _named(table), table.y, random_state) if classes else None
+    report(0.5 if classes else 0.0)
     if not model.cells_:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices), verdict)

@@ -163,14 +163,21 @@ def advice(prospects: list[Prospect]) -> str:
     return "The pilot does not decide which way is better: the expected errors differ by less than their spread."
 
 
-def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **reading) -> tuple[Cells, Any]:
-    """A pilot and its price list: cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks."""
+def bought_pilot(
+    path, target, budget, costs, n_rows: int, random_state: int, said: Callable | None = None, **reading
+) -> tuple[Cells, Any]:
+    """A pilot and its price list: cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks.
+
+    ``said`` is called with the table, where one is read.
+    """
     path = Path(path)
     if path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}:
         if costs is not None:
             raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
         return Cells.load(path), None
     table = read_table(path, target, **reading)
+    if said is not None:
+        said(table)
     prices = None if costs is None else read_prices(costs, table.names)
     learner = PairwiseMoments(
         len(table.names),

@@ -86,7 +86,8 @@ def plot_comparison(comparison, path, *, title: str = "") -> Path:
 
 
 def _label(axes, comparison, title: str) -> None:
-    axes.set_xlabel("attributes bought (distinct values, log scale)")
+    priced = getattr(comparison, "priced", False)
+    axes.set_xlabel("money spent (log scale)" if priced else "attributes bought (distinct values, log scale)")
     axes.set_ylabel("test loss / loss of the zero predictor")
     axes.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
     place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}

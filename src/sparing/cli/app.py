@@ -1,6 +1,9 @@
 """What all commands share: the application, common options, progress, tables, and errors in one line."""
 
+import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -31,6 +34,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Only name the files writte
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never the input.")]
 OPTIONS = {"folder": "output"}  # options that are not called what the argument is called
 UNFOLDED = 10_000  # characters: wider than any table
+INTERRUPTED, PATIENCE = 130, 1.0  # exit code, and seconds for an interrupted command to end by itself
 
 
 @app.callback(invoke_without_command=True)
@@ -88,9 +92,12 @@ def show(table: Table, lines: Iterable[str] = ()) -> None:
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Errors as one line (what was got, what was expected, what to do) with exit code 2; warnings as one line each."""
-    with warnings.catch_warnings():
+def one_line_errors(stopped: str = "nothing is left half-written") -> Iterator[None]:
+    """Errors as one line (what was got, what was expected, what to do) with exit code 2; warnings as one line each.
+
+    Ctrl-C is answered at once by a line that ends in ``stopped``, with exit code 130.
+    """
+    with warnings.catch_warnings(), _answered_interrupts(stopped):
         warnings.showwarning = lambda message, *_: print(f"sparing: warning: {message}", file=sys.stderr)
         try:
             yield
@@ -98,6 +105,31 @@ def one_line_errors() -> Iterator[None]:
             _stop(error.spelled(option))
         except (ValueError, ImportError, OSError) as error:
             _stop(str(error))
+
+
+@contextmanager
+def _answered_interrupts(stopped: str) -> Iterator[None]:
+    """Ctrl-C: a word at once, then everything is unwound; what takes longer than ``PATIENCE`` to end is not waited for.
+
+    Other threads may be in the middle of a long computation. Files are written whole or not at all, so nothing is lost.
+    """
+
+    def stop(*_) -> NoReturn:
+        print(f"sparing: stopped; {stopped}.", file=sys.stderr, flush=True)
+        end = threading.Timer(PATIENCE, os._exit, (INTERRUPTED,))
+        end.daemon = True
+        end.start()
+        raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+    before = signal.signal(signal.SIGINT, stop) if ours else None
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 def _stop(message: str) -> NoReturn:

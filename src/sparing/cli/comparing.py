@@ -20,7 +20,7 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Data, Drop, DropMissing, Encode, Target, refuse_paths
+from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
 from sparing.cli.writing import Writer, ending
 
 DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
@@ -69,7 +69,8 @@ def demo(
 def compare_command(
     data: Data,
     target: Target = None,
-    budget: Annotated[int, typer.Option(help="Attributes to look at of each example, from 2 to all of them.")] = 5,
+    budget: Budget = 5,
+    costs: Costs = None,
     penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
     algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
     seeds: Seeds = 10,
@@ -87,21 +88,24 @@ def compare_command(
 ) -> None:
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
-        refuse_paths(data, target)
+        refuse_paths(data, target, costs)
 
         from sparing.compare import Row, compare
         from sparing.files import write_csv
         from sparing.plotting import plot_comparison
-        from sparing.tables import read_table
+        from sparing.tables import read_prices, read_table
 
         runs, picture = ending(output, ".csv"), ending(output, ".png")
-        writer = Writer([runs, picture], inputs=[data, target], force=force)
+        writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
         table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        prices = None if costs is None else read_prices(costs, table.names)
         with progress_bar(quiet) as report:
             comparison = compare(
                 table.X,
                 table.y,
-                budget=budget,
+                budget=plain(budget),
+                costs=None if prices is None else prices.costs,
+                groups=None if prices is None or not any(prices.groups) else prices.groups,
                 penalty=penalty,
                 algorithms=names_in(algorithms) if algorithms is not None else None,
                 seeds=seeds,
@@ -112,24 +116,22 @@ def compare_command(
                 random_state=random_state,
                 progress=report,
             )
+        introduce(data, table, quiet)
         if not quiet:
-            _introduce(data.name, table, scale=not no_scale)
+            _describe(table, scale=not no_scale)
             _show(comparison)
         writer.write("runs", runs, lambda path: write_csv(path, Row._fields, comparison.rows))
-        title = f"{data.name}: {budget} looks per example"
+        title = f"{data.name}: {comparison.looks}"
         writer.draw(picture, partial(plot_comparison, comparison, title=title))
 
 
 # Output -------------------------------------------------------------------------------------------------------------
 
 
-def _introduce(name: str, table, scale: bool) -> None:
-    """Print what was read, and how it is prepared for learning."""
-    print(f"{name}: {table.X.shape[0]:,} rows, {table.X.shape[1]:,} attributes, target {table.target!r}")
-    if table.n_dropped:
-        print(f"{table.n_dropped:,} rows with missing values were left out")
+def _describe(table, scale: bool) -> None:
+    """Print how the table is prepared for learning."""
     if table.classes:
-        print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1")
+        print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1; algorithms regress on these numbers")
     if scale:
         print("from training data: attributes centred and divided by their largest absolute value, target centred")
 
@@ -137,9 +139,9 @@ def _introduce(name: str, table, scale: bool) -> None:
 def _show(comparison) -> None:
     """Print the table with its notes and summary. Algorithms are rows: a dozen columns would not fit."""
     allowances = sorted({row.allowance for row in comparison.rows})
-    head = "attributes allowed"
+    head = f"{comparison.unit} allowed"
     title = "Test loss over that of the zero predictor, mean ± standard deviation"
-    table = table_of(title, [head, *(f"{allowance:,}" for allowance in allowances)], words=[head])
+    table = table_of(title, [head, *(f"{allowance:,.9g}" for allowance in allowances)], words=[head])
     table.padding = 0  # six allowances must fit into 80 columns
     for name in comparison.algorithms:
         points = {point.allowance: point for point in comparison.curve(name)}

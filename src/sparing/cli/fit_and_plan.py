@@ -17,15 +17,9 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Costs, Data, Drop, DropMissing, Encode, Target, refuse_paths
+from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
 from sparing.cli.writing import Writer, ending
 
-Budget = Annotated[
-    float,
-    typer.Option(
-        min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
-    ),
-]
 SHOWN = 12  # attributes in the table
 
 
@@ -66,16 +60,19 @@ def fit_command(
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         table = read_table(data, target, task=task, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
-        report = fit_table(
-            table,
-            budget=_plain(budget),
-            prices=prices,
-            total_budget=total_budget,
-            penalty=penalty,
-            learner=learner,
-            features=features,
-            random_state=random_state,
-        )
+        with progress_bar(quiet, doing="fitting") as done:
+            report = fit_table(
+                table,
+                budget=plain(budget),
+                prices=prices,
+                total_budget=total_budget,
+                penalty=penalty,
+                learner=learner,
+                features=features,
+                random_state=random_state,
+                progress=done,
+            )
+        introduce(data, table, quiet)
         if not quiet:
             _show_report(report)
         for what, write in report.writers.items():
@@ -127,9 +124,10 @@ def plan_command(
         picture = picture_path(output)
         writer = Writer([picture], inputs=[data, costs, target], force=force)
         totals = _numbers_in("--spends", spends) or None
-        budget = _plain(budget)
+        budget = plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, **reading)
+        said = partial(introduce, data, quiet=quiet)
+        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, said=said, **reading)
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
         with progress_bar(quiet, doing="planning") as report:
             prospects = plan(
@@ -162,11 +160,6 @@ def _with_interval(error: float, interval: tuple[float, float]) -> str:
 
 
 # Options ------------------------------------------------------------------------------------------------------------
-
-
-def _plain(budget: float) -> float:
-    """5.0 is 5: without prices a budget is a number of attributes."""
-    return int(budget) if float(budget).is_integer() else budget
 
 
 def _numbers_in(option: str, text: str) -> list[float]:

@@ -9,10 +9,28 @@ from sparing.files import refuse_data_path, refuse_missing_file
 
 Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
 Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
+Budget = Annotated[
+    float,
+    typer.Option(
+        min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
+    ),
+]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
 Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
 Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
+
+
+def introduce(data: Path, table, quiet: bool) -> None:
+    """Print what was read, and what was left out and why."""
+    if not quiet:
+        first, *others = table.lines()
+        print(f"{data.name}: {first}", *others, sep="\n", flush=True)
+
+
+def plain(budget: float) -> float:
+    """5.0 is 5: without prices a budget is a number of attributes."""
+    return int(budget) if float(budget).is_integer() else budget
 
 
 def refuse_paths(data: Path, *others: object) -> None:

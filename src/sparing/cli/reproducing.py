@@ -25,7 +25,7 @@ def reproduce_command(
     quiet: Quiet = False,
 ) -> None:
     """Run the papers' experiments, and report for each of their claims whether it is reproduced."""
-    with one_line_errors():
+    with one_line_errors(f"finished runs are kept in {output}, and the same command resumes there"):
         if show_list or paper.lower() == LIST:
             _show_catalogue()
             return
@@ -40,12 +40,8 @@ def reproduce_command(
         figures = find_figures(paper.lower(), figures=figure or (), tables=table or ())
         reproduction = Reproduction(output, QUICK if quick else FULL, seed)
         reproduction.open()
-        try:
-            with progress_bar(quiet, doing="reproducing") as report:
-                reproduction.run(figures, jobs=jobs, progress=report)
-        except KeyboardInterrupt:
-            print(f"stopped; finished runs are kept in {output}, and the same command resumes there")
-            raise
+        with progress_bar(quiet, doing="reproducing") as report:
+            reproduction.run(figures, jobs=jobs, progress=report)
         page = write_report(reproduction)
         if not quiet:
             _show_verdicts(reproduction, figures)

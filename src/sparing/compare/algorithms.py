@@ -15,13 +15,14 @@ class Setting(NamedTuple):
     """Arguments for making an algorithm. ``strength`` multiplies its step sizes, or divides its penalty."""
 
     n_attributes: int
-    budget: int
+    budget: float  # looks at each example; where attributes have prices, money
     radius: float
     strength: float
     second_moments: np.ndarray
     norm: float  # root mean square of the 2-norm of an example; for lasso, of its largest attribute
     target_norm: float  # root mean squared target
     seed: int
+    prices: dict[str, Any] = {}  # costs and groups, where attributes have them  # noqa: RUF012
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -51,6 +52,11 @@ class Algorithm:
     whole_rows: bool = False
     strengths: tuple[float, float] = (4.0, 16.0)
     radii: tuple[float, ...] = (0.5, 1.0)
+
+    @property
+    def takes_prices(self) -> bool:
+        """Whether it stays within a sum of money: those that keep what they buy do, and whole rows have one price."""
+        return self.whole_rows or not self.radii
 
     @property
     def style(self) -> dict[str, Any]:
@@ -117,7 +123,7 @@ def _dense(X) -> np.ndarray:
 
 
 def _keep(learner, s: Setting, **options):
-    return learner(s.n_attributes, budget=s.budget, random_state=s.seed, **options)
+    return learner(s.n_attributes, budget=s.budget, random_state=s.seed, **s.prices, **options)
 
 
 ALGORITHMS: dict[str, Algorithm] = {

@@ -1,6 +1,6 @@
 """A data set split for training and test, and the choice of settings by cross-validation within the training rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log, sqrt
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sparing import checks
+from sparing.buying.shop import Shop
 from sparing.compare.algorithms import ALGORITHMS, Algorithm, Setting
 from sparing.compare.result import Row
 from sparing.compare.running import cautious_mean, fit, seed_of_repetition
@@ -31,11 +32,13 @@ class Data:
     y: np.ndarray
     X_test: Any
     y_test: np.ndarray
-    budget: int
+    budget: float
     seed: int
+    costs: np.ndarray | None = field(default=None, kw_only=True)
+    groups: Any = field(default=None, kw_only=True)
 
     @classmethod
-    def split(cls, X, y, budget, test_fraction, scale, seed) -> "Data":
+    def split(cls, X, y, budget, test_fraction, scale, seed, *, costs=None, groups=None) -> "Data":
         """Check, split, and scale from the training rows; refuse data without anything to learn."""
         X = checks.matrix(X)
         if not np.isfinite(X.data if sparse.issparse(X) else X).all():
@@ -43,7 +46,11 @@ class Data:
         y = checks.targets(y, X.shape[0])
         if y.shape[1] != 1:
             raise ValueError(f"y has {y.shape[1]} columns; compare one target at a time.")
-        budget = checks.attribute_budget(budget, X.shape[1])
+        if costs is None:
+            budget = checks.attribute_budget(budget, X.shape[1])
+        else:
+            shop = Shop(X.shape[1], budget, costs=costs, groups=groups)  # refuses a budget that buys nothing
+            costs = shop.costs
         least = _least_rows(X.shape[1])
         if X.shape[0] * (1 - checks.fraction("test_fraction", test_fraction)) < least:
             raise ValueError(
@@ -58,7 +65,7 @@ class Data:
             X_test, y, y_test = scaler.transform(X_test), y - y.mean(), y_test - y.mean()
         if np.ptp(y) < 1e-12 * max(1.0, abs(y).max()) or not y_test.any():
             raise ValueError("the target is constant; there is nothing to predict. Choose another target.")
-        return cls(X, y, X_test, y_test, budget, checks.seed(seed))
+        return cls(X, y, X_test, y_test, budget, checks.seed(seed), costs=costs, groups=groups)
 
     def __post_init__(self):
         self.moments = second_moments(self.X)
@@ -83,26 +90,32 @@ class Data:
         coef = ridge.make(self.setting(ridge, 1.0, 1.0, self.seed)).fit(self.fold_X[:m], self.fold_y[:m]).coef_
         return {"ridge": float(np.linalg.norm(coef)) or 1.0, "lasso": float(np.abs(coef).sum()) or 1.0}
 
+    @property
+    def row_price(self) -> float:
+        """What a whole row costs: as many as there are attributes, where they have no prices."""
+        return float(self.X.shape[1] if self.costs is None else self.costs.sum())
+
     # Allowances -----------------------------------------------------------------------------------------------------
 
-    def allowances(self, points: int) -> list[int]:
-        """Numbers of attributes, evenly spaced on a log scale; the last one buys ``budget`` of each training row."""
+    def allowances(self, points: int) -> list[float]:
+        """Spends, evenly spaced on a log scale; the last one is ``budget`` for each training row."""
         n, d = self.X.shape
         most, least = self.budget * n, self.budget * _least_rows(d)
         spread = np.geomspace(max(least, most / SPAN), most, points) if points > 1 else [most]
         return sorted({self.budget * round(allowance / self.budget) for allowance in spread})
 
-    def examples(self, algorithm: Algorithm, allowance: int) -> int:
+    def examples(self, algorithm: Algorithm, allowance: float) -> int:
         """Number of examples that an allowance buys."""
-        return allowance // (self.X.shape[1] if algorithm.whole_rows else self.budget)
+        price = self.row_price if algorithm.whole_rows else self.budget
+        return min(int(allowance / price + 1e-9), self.X.shape[0])
 
-    def affords(self, algorithm: Algorithm, allowance: int) -> bool:
+    def affords(self, algorithm: Algorithm, allowance: float) -> bool:
         """Whether an allowance buys enough examples to learn from."""
         return self.examples(algorithm, allowance) >= log(2 * self.X.shape[1])
 
     # Choosing settings ----------------------------------------------------------------------------------------------
 
-    def tune(self, name: str, allowance: int) -> tuple[float, float]:
+    def tune(self, name: str, allowance: float) -> tuple[float, float]:
         """The radius and strength with the best cross-validated loss at this allowance."""
         algorithm = ALGORITHMS[name]
         return self.search(algorithm, self.examples(algorithm, allowance))
@@ -151,6 +164,7 @@ class Data:
             norm=self.norms[algorithm.penalty],
             target_norm=self.target_norm,
             seed=seed,
+            prices={} if self.costs is None else {"costs": self.costs, "groups": self.groups},
         )
 
     # Running --------------------------------------------------------------------------------------------------------
@@ -166,7 +180,9 @@ class Data:
             setting = self.setting(ALGORITHMS[name], radius, strength, seed)
             run = fit(ALGORITHMS[name], setting, X[:m], y[:m])
             error = run.loss(self.X_test, self.y_test) / zero
-            rows.append(Row(name, allowance, repetition, m, run.cells, run.draws, error, setting.radius, strength))
+            spent = m * self.row_price if ALGORITHMS[name].whole_rows else run.spent
+            bought = (m, run.cells, run.draws)
+            rows.append(Row(name, allowance, repetition, *bought, error, setting.radius, strength, spent))
         return rows
 
 

@@ -17,7 +17,9 @@ def compare(
     X,
     y,
     *,
-    budget: int,
+    budget: float,
+    costs=None,
+    groups=None,
     penalty: str = "ridge",
     algorithms=None,
     seeds: int = 10,
@@ -33,8 +35,14 @@ def compare(
     Parameters
     ----------
     X, y : matrix of shape (n_examples, n_attributes), dense or CSR, and one target per example
-    budget : int
-        Attributes of one example that an attribute-efficient algorithm may look at.
+    budget : int or float
+        Attributes of one example that an attribute-efficient algorithm may look at; with ``costs``, money for each
+        example.
+    costs : array of shape (n_attributes,), optional
+        Price of each attribute. Allowances are then money, whole rows cost what all attributes cost together, and only
+        algorithms that stay within a sum of money run: those that keep what they buy, and those on whole rows.
+    groups : sequence of length n_attributes, optional
+        Attributes with equal labels are a panel: bought together.
     penalty : {"ridge", "lasso"}
         Which of the papers' line-ups runs if ``algorithms`` is not given.
     algorithms : list of str, optional
@@ -67,7 +75,11 @@ def compare(
     if jobs == 0:
         raise ValueError("jobs is a number of threads, or -1 for one per core; got 0.")
     names = algorithm_names(LINE_UPS[checks.one_of("penalty", penalty, LINE_UPS)] if algorithms is None else algorithms)
-    data = Data.split(X, y, budget, test_fraction, scale, random_state)
+    unable = [name for name in names if costs is not None and not ALGORITHMS[name].takes_prices]
+    if unable and algorithms is not None:
+        raise ValueError(f"{unable[0]} knows no prices; leave it out, or compare without costs.")
+    names = [name for name in names if name not in unable]
+    data = Data.split(X, y, budget, test_fraction, scale, random_state, costs=costs, groups=groups)
     allowances = data.allowances(checks.whole("points", points))
     tasks = [(n, a) for a in reversed(allowances) for n in names if data.affords(ALGORITHMS[n], a)]
     searched = [task for task in tasks if ALGORITHMS[task[0]].radii]
@@ -84,14 +96,15 @@ def compare(
     # algorithms that need no search start first, while scikit-learn, which the search needs, is not yet imported
     free = {task: (1.0, 1.0) for task in tasks if task not in searched}
     repeat(free, 0.3 if searched else 1.0)
-    chosen: dict[tuple[str, int], tuple[float, float]] = {}
+    chosen: dict[tuple[str, float], tuple[float, float]] = {}
     for task, best in _in_parallel(jobs, data.tune, searched):
         chosen[task] = best
         report((0.4 if free else 0.7) * task[1] / work)
     repeat(chosen, 0.3)
     rows.sort(key=lambda row: (names.index(row.algorithm), row.allowance, row.repetition))
     ratio = improvement_ratio(data.moments, ALGORITHMS[names[0]].penalty)
-    return Comparison(rows, names, data.X.shape[0], data.X_test.shape[0], data.X.shape[1], data.budget, ratio)
+    sizes = data.X.shape[0], data.X_test.shape[0], data.X.shape[1]
+    return Comparison(rows, names, *sizes, data.budget, ratio, costs is not None)
 
 
 def _in_parallel(jobs: int, task: Callable, arguments: list[tuple]) -> Iterator[tuple[tuple, Any]]:

@@ -12,7 +12,7 @@ class Row(NamedTuple):
     """One run: what it was allowed to buy, what it bought, and its test loss over that of the zero predictor."""
 
     algorithm: str
-    allowance: int
+    allowance: float
     repetition: int
     examples: int
     cells: int
@@ -20,13 +20,14 @@ class Row(NamedTuple):
     error: float
     radius: float
     strength: float
+    spent: float = np.nan  # money; as many as cells, where attributes have no prices
 
 
 class Point(NamedTuple):
-    """The runs of one algorithm at one allowance: mean cells bought, mean and standard deviation of the error."""
+    """The runs of one algorithm at one allowance: mean spend, mean and standard deviation of the error."""
 
-    allowance: int
-    cells: float
+    allowance: float
+    cells: float  # bought on average; where attributes have prices, the money spent
     error: float
     deviation: float
 
@@ -40,8 +41,9 @@ class Comparison:
     n_train: int
     n_test: int
     n_attributes: int
-    budget: int
+    budget: float
     improvement_ratio: float
+    priced: bool = False  # whether allowances are money
 
     def curve(self, algorithm: str) -> list[Point]:
         """The points of an algorithm by increasing allowance."""
@@ -51,7 +53,7 @@ class Comparison:
             runs = [row for row in mine if row.allowance == allowance]
             errors = np.array([row.error for row in runs])
             deviation = float(errors.std(ddof=1)) if len(runs) > 1 else 0.0
-            cells = float(np.mean([row.cells for row in runs]))
+            cells = float(np.mean([row.spent if self.priced else row.cells for row in runs]))
             points.append(Point(allowance, cells, float(errors.mean()), deviation))
         return points
 
@@ -60,12 +62,22 @@ class Comparison:
         """How an algorithm looks in pictures: the same in all of them."""
         return ALGORITHMS[algorithm].style
 
+    @property
+    def unit(self) -> str:
+        """What allowances are counted in."""
+        return "money" if self.priced else "attributes"
+
+    @property
+    def looks(self) -> str:
+        """The budget in words."""
+        return f"{self.budget:g} {'of money' if self.priced else 'looks'} per example"
+
     def notes(self) -> list[str]:
         """The data and the information that the numbers depend on."""
         attributes, penalty = self.n_attributes, ALGORITHMS[self.algorithms[0]].penalty
         said = [
-            f"{self.n_train:,} training and {self.n_test:,} test rows, {attributes:,} attributes, {self.budget} looks "
-            f"per example; improvement ratio for {penalty} {self.improvement_ratio:.2g} (1: moments do not help)."
+            f"{self.n_train:,} training and {self.n_test:,} test rows, {attributes:,} attributes, {self.looks}; "
+            f"improvement ratio for {penalty} {self.improvement_ratio:.2g} (1: moments do not help)."
         ]
         told = [name for name in self.algorithms if name in ("DDAERR", "DDAELR")]
         if told:
@@ -85,17 +97,19 @@ class Comparison:
             return (
                 "No algorithm did better than the zero predictor: there is nothing here to learn, or too little data."
             )
+        amount = "{:,.0f} of money" if self.priced else "{:,.0f} attributes"
         if few and whole and last[whole[0]].error < last[few[0]].error:
             end = last[whole[0]]
             parts.append(
                 f"whole rows, where they are available, were better here: {ALGORITHMS[whole[0]].label} came to "
-                f"{end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
+                f"{end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
             )
         if few:
             best, end = few[0], last[few[0]]
+            looking = f"looking at {self.budget} of {self.n_attributes} attributes per example"
             parts.append(
-                f"looking at {self.budget} of {self.n_attributes} attributes per example, {ALGORITHMS[best].label} did "
-                f"best, with {end.error:.3g} of the zero predictor's error for {end.cells:,.0f} attributes"
+                f"{f'spending {self.budget:g} per example' if self.priced else looking}, {ALGORITHMS[best].label} did "
+                f"best, with {end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
             )
             if len(few) > 1:
                 parts.append(

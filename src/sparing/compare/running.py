@@ -16,6 +16,7 @@ class Run(NamedTuple):
     predict: Callable[..., np.ndarray]  # from rows to predictions
     cells: int  # values bought
     draws: int
+    spent: float  # on them, where the algorithm knows their prices
 
     def loss(self, X, y) -> float:
         """Mean squared error on whole rows."""
@@ -28,15 +29,15 @@ def fit(algorithm: Algorithm, setting: Setting, X, y) -> Run:
     if hasattr(model, "run"):
         model.run(X, y)
         if hasattr(model, "fitted"):
-            return Run(lambda rows: model.fitted.predict(rows)[:, 0], model.cells, model.draws)
+            return Run(lambda rows: model.fitted.predict(rows)[:, 0], model.cells, model.draws, model.spent)
         weights, intercept = model.coef, model.intercept
-        return Run(lambda rows: rows @ weights + intercept, model.cells, model.draws)
+        return Run(lambda rows: rows @ weights + intercept, model.cells, model.draws, model.cells)
     from sklearn.exceptions import ConvergenceWarning
 
     with catch_warnings():
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge has a large loss
         model.fit(X, y)
-    return Run(model.predict, X.shape[0] * X.shape[1], X.shape[0] * X.shape[1])
+    return Run(model.predict, *[X.shape[0] * X.shape[1]] * 3)
 
 
 def seed_of_repetition(seed: int, repetition: int) -> int:

@@ -30,6 +30,16 @@ class Table:
     n_dropped: int
     labels: np.ndarray | None = None
     why: str = ""
+    dropped: tuple[str, ...] = ()  # columns that were to be left out
+
+    def lines(self) -> list[str]:
+        """What there is, and what was left out and why."""
+        said = [f"{self.X.shape[0]:,} rows, {self.X.shape[1]:,} attributes, target {self.target!r}"]
+        if self.dropped:
+            said.append(f"{len(self.dropped):,} columns were left out as asked: {', '.join(self.dropped)}")
+        if self.n_dropped:
+            said.append(f"{self.n_dropped:,} rows with missing values were left out")
+        return said
 
 
 def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False, task=None) -> Table:
@@ -74,10 +84,10 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         _refuse_one_value(values, target)
         labels, why = labels_of(values, target, checks.one_of("task", task, TASKS))
         if labels is not None:
-            return Table(X, labels, names, target, None, n_dropped, labels, why)
-        return Table(X, _finite(values, target), names, target, None, n_dropped, why=why)
+            return Table(X, labels, names, target, None, n_dropped, labels, why, tuple(drop))
+        return Table(X, _finite(values, target), names, target, None, n_dropped, why=why, dropped=tuple(drop))
     y, classes = _numbers_of(values, target)
-    return Table(X, y, names, target, classes, n_dropped)
+    return Table(X, y, names, target, classes, n_dropped, dropped=tuple(drop))
 
 
 def read_rows(path) -> Any:
