@@ -21,7 +21,7 @@ class Bought:
     """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
-    weight: float | None  # None where the attribute has a curve
+    weight: float | None  # None where the attribute has a curve or categories
     effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight
     looks: int
     spent: float
@@ -42,12 +42,10 @@ class Report:
 
     def lines(self) -> list[str]:
         """The result in sentences."""
-        model, facts = self.model, self.model.report_
-        values = model.n_iter_ * model.n_features_in_
-        said = [
-            f"{model.cells_:,} of {values:,} values bought ({model.cells_ / max(values, 1):.1%}) for "
-            f"{model.spent_:,.2f}, of {model.n_iter_:,} examples."
-        ]
+        facts = self.model.report_
+        said = [self._purchases()]
+        if self.table.n_dropped:
+            said.append(f"{self.table.n_dropped:,} rows without a target, or with a missing value, were left out.")
         if "risk" in facts:
             said.append(_quality(1.0 - facts["risk"], facts["risk_error"]))
         never = sum(bought.looks == 0 for bought in self.attributes)
@@ -55,6 +53,17 @@ class Report:
             said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
+
+    def _purchases(self) -> str:
+        """What was bought, and what of it was not there."""
+        model = self.model
+        values = model.n_iter_ * model.n_features_in_
+        part = f"{model.cells_:,} of {values:,} values ({model.cells_ / max(values, 1):.1%})"
+        if model.budget is None:
+            return f"{part} are there and were learnt from, of {model.n_iter_:,} examples; nothing was bought."
+        said = f"{part.replace('values', 'values bought')} for {model.spent_:,.2f}, of {model.n_iter_:,} examples."
+        missing = model.cells_ - len(getattr(model.learner_, "bought", range(model.cells_)))
+        return f"{said} {missing:,} of them were missing, and paid for." if missing else said
 
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:
@@ -78,7 +87,7 @@ class Report:
         if self.has_curves:
             curves = {name: self.model.effect(at) for at, name in enumerate(self.table.names)}
             described["curves"] = {name: {"at": x.tolist(), "adds": y.tolist()} for name, (x, y) in curves.items()}
-            described["share of boosted trees, which are not in this file"] = self.model.report_["trees_share"]
+            described["share of boosted trees, which are not in this file"] = self.model.report_.get("trees_share", 0.0)
         else:
             described["weights"] = {bought.attribute: bought.weight for bought in self.attributes}
         write_text(path, json.dumps(described, indent=1) + "\n")
@@ -97,26 +106,27 @@ def _quality(r2: float, error: float) -> str:
 def fit_table(
     table: Table,
     *,
-    budget: float,
+    budget: float | None,
     prices: PriceList | None = None,
     total_budget: float | None = None,
+    pay_for_missing: bool = True,
     penalty: str = "ridge",
     learner: str = "auto",
     features: str = "auto",
     random_state: int = 0,
 ) -> Report:
-    """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it."""
+    """Learn from ``budget`` attributes of each row, from what ``budget`` buys of it, or, if it is None, from all."""
     if table.X.shape[0] < LEAST_ROWS:
         raise ValueError(
             f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
         )
     cls = {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
     options: dict[str, Any] = {"learner": learner, "features": features}
-    options |= {"random_state": random_state, "total_budget": total_budget}
+    options |= {"random_state": random_state, "total_budget": total_budget, "pay_for_missing": pay_for_missing}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(table.X, table.y)
-    if not model.cells_:
+    if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices))
 
@@ -130,7 +140,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
         looks, spread = summary.counts, summary.spreads
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
-    costs = np.ones(d) if prices is None else prices.costs
+    costs = np.full(d, float(model.budget is not None)) if prices is None else prices.costs
     if hasattr(model, "coef_"):
         weights: list[float | None] = np.ravel(model.coef_).tolist()
         effects = np.ravel(model.coef_) * spread

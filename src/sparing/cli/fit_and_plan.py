@@ -28,6 +28,13 @@ Budget = Annotated[
         min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
     ),
 ]
+BudgetOrNone = Annotated[
+    str,
+    typer.Option(
+        help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example; `none` "
+        "buys nothing and learns from every value that is there."
+    ),
+]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
 Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
 Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]
@@ -39,9 +46,12 @@ SHOWN = 12  # attributes in the table
 def fit_command(
     data: Data,
     target: Target = None,
-    budget: Budget = 5,
+    budget: BudgetOrNone = "5",
     costs: Costs = None,
     total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
+    free_missing: Annotated[
+        bool, typer.Option("--free-missing", help="Pay only for values that are there, not for missing ones.")
+    ] = False,
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
     features: Annotated[str, typer.Option(help="auto, additive (curves) or linear (weights).")] = "auto",
@@ -64,13 +74,15 @@ def fit_command(
         possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
         writer = Writer(possible, inputs=[data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
-        table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        options = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+        table = read_table(data, target, **options, as_is=True)
         prices = None if costs is None else read_prices(costs, table.names)
         report = fit_table(
             table,
-            budget=_plain(budget),
+            budget=_budget(budget),
             prices=prices,
             total_budget=total_budget,
+            pay_for_missing=not free_missing,
             penalty=penalty,
             learner=learner,
             features=features,
@@ -154,6 +166,16 @@ def _show_plan(cells, prospects, reading: str) -> None:
 
 
 # Options ------------------------------------------------------------------------------------------------------------
+
+
+def _budget(text: str) -> float | None:
+    """The number, or None for `none`."""
+    if text.lower() == "none":
+        return None
+    try:
+        return _plain(float(text))
+    except ValueError:
+        raise ValueError(f"--budget must be a number, or none; got {text!r}.") from None
 
 
 def _plain(budget: float) -> float:

@@ -204,7 +204,8 @@ class BudgetEstimator(BaseEstimator):
         return columns
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
-        """Rows to learn from; NaN is an unavailable value. They are not read: values are checked as they are bought."""
+        """Rows to learn from; NaN is an unavailable value. Arrays are not read: values are checked when bought."""
+        checks.refuse_missing_targets(y)
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
         return checks.matrix(checked), y
 

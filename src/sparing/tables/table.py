@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from sparing.files import InputError
-from sparing.tables.frames import read_columns
+from sparing.tables.frames import numbers_of, read_columns
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays
 
@@ -17,7 +17,10 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")
 
 @dataclass(frozen=True)
 class Table:
-    """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two."""
+    """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two.
+
+    Attributes are numbers, or a data frame of columns as they are in the file, for estimators that take them.
+    """
 
     X: Any
     y: np.ndarray
@@ -27,7 +30,7 @@ class Table:
     n_dropped: int
 
 
-def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False) -> Table:
+def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False, as_is=False) -> Table:
     """Read a data file and name its target.
 
     Parameters
@@ -42,6 +45,9 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         Turn each column that is not numeric into indicators, one per value. Otherwise such columns are refused.
     drop_missing : bool
         Leave out rows with a missing value. Otherwise missing values are refused.
+    as_is : bool
+        Keep columns of text and dates, in a data frame, and missing values, for estimators that take them. Only rows
+        without a target are left out.
 
     Raises
     ------
@@ -60,8 +66,12 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         kept = [i for i, name in enumerate(names) if name not in drop]
         X, names = (X[:, kept], [names[i] for i in kept]) if drop else (X, names)
     else:
-        X, values, names, target = read_columns(path, target, drop, encode)
-    X, values, n_dropped = _without_missing(X, values, names, target, drop_missing)
+        X, values, target = read_columns(path, target, drop)
+        names = list(X.columns)
+        if encode or not as_is:
+            X, names = numbers_of(X, encode, path.name)
+    _refuse_infinity(X, names)
+    X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
     y, classes = _numbers_of(values, target)
     return Table(X, y, names, target, classes, n_dropped)
 
@@ -75,20 +85,38 @@ def _refuse_path(path: Path) -> None:
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
 
 
-def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool):
-    """Rows without missing values; the others are refused unless they may be dropped."""
-    dense = not sparse.issparse(X)
-    if not dense and not np.isfinite(X.data).all():
-        raise InputError("the sparse matrix has missing or infinite values", "fill them first")
-    if dense and (infinite := np.isinf(X).any(axis=0)).any():
-        where = [names[i] for i in np.flatnonzero(infinite)]
+def _refuse_infinity(X, names: list[str]) -> None:
+    if sparse.issparse(X):
+        if not np.isfinite(X.data).all():
+            raise InputError("the sparse matrix has missing or infinite values", "fill them first")
+        return
+    if isinstance(X, np.ndarray):
+        infinite = np.isinf(X).any(axis=0)
+    else:
+        floats = [dtype.kind == "f" for dtype in X.dtypes]
+        infinite = np.zeros(len(names), dtype=bool)
+        infinite[floats] = np.isinf(X.loc[:, floats].to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=0)
+    if where := [names[i] for i in np.flatnonzero(infinite)]:
         raise InputError(
             f"{these(where, 'column')} infinite in some rows",
             "put numbers there, or leave columns out with {drop}",
-            {"drop": where[:3]},
+            {"drop": where},
         )
-    holes = np.isnan(X) if dense else np.zeros((X.shape[0], 0), dtype=bool)
+
+
+def _holes(X) -> np.ndarray:
+    """Which values are missing; none of a sparse matrix is."""
+    if sparse.issparse(X):
+        return np.zeros((X.shape[0], 0), dtype=bool)
+    return np.isnan(X) if isinstance(X, np.ndarray) else X.isna().to_numpy()
+
+
+def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool, as_is: bool):
+    """Rows without missing values; others are refused unless they may be dropped, or, but for the target, kept."""
     absent = np.array([value is None or bool(value != value) for value in values])
+    holes = _holes(X)
+    if as_is and not drop_missing:
+        holes, drop_missing = holes[:, :0], True
     if not holes.any() and not absent.any():
         return X, values, 0
     bad = holes.any(axis=1) | absent
@@ -99,6 +127,8 @@ def _without_missing(X, values: list, names: list[str], target: str, drop_missin
             f"fill them, or leave out those {bad.sum()} of {len(values)} rows with {{drop_missing}}",
             {"drop_missing": True},
         )
+    if absent.all():
+        raise InputError(f"the target {target!r} is missing in every row", "choose another")
     if bad.all():
         raise InputError(
             f"all {len(values)} rows have a missing value",
