@@ -187,12 +187,9 @@ class BudgetEstimator(BaseEstimator):
         try:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
         except ValueError as error:
-            words = [name for name, kind in getattr(X, "dtypes", {}).items() if kind.kind not in "biuf"]
-            if "could not convert" not in str(error) or not words:
+            if "could not convert string" not in str(error):
                 raise
-            raise ValueError(
-                f"column {words[0]!r} is not numeric: {error}; leave it out, or turn it into indicators first."
-            ) from error
+            raise ValueError(f"{error}; text is taken in columns of a pandas DataFrame.") from error
 
     def _learn_columns(self, X) -> Columns | None:
         """What the columns of a data frame are; arrays are not read."""
