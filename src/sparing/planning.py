@@ -24,7 +24,7 @@ from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
 from sparing.models.gaussian import Gaussian
 from sparing.models.summary import summarize
-from sparing.tables import read_prices, read_table
+from sparing.tables import as_panels, read_prices, read_table
 from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
 from sparing.types import money_units
@@ -189,8 +189,9 @@ def bought_pilot(path, target, budget, costs, n_rows: int, random_state: int, **
         if costs is not None:
             raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
         return Cells.load(path), None
-    table = read_table(path, target, **reading)
+    table = read_table(path, target, **reading, as_is=True)
     prices = None if costs is None else read_prices(costs, table.names)
+    table, prices = as_panels(table, prices)
     learner = PairwiseMoments(
         len(table.names),
         budget=budget,

@@ -41,8 +41,16 @@ def read_columns(path: Path, target: str | None, drop) -> tuple[Any, list, str]:
     return attributes, values, target
 
 
-def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
-    """The columns of a frame as float64, and their names; what is not numeric as indicators, or refused."""
+def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str], list[str]]:
+    """The columns of a frame as float64, their names, and the columns that they come from.
+
+    Dates are days since the first; text is indicators, one per value, or refused.
+    """
+    dates = [at for at, dtype in enumerate(frame.dtypes) if dtype.kind == "M"]
+    frame = frame.copy() if dates else frame
+    for at in dates:
+        column = frame.iloc[:, at]
+        frame.isetitem(at, (column - column.min()) / np.timedelta64(1, "D"))
     names, kept = list(frame.columns), range(frame.shape[1])
     kinds = [dtype.kind for dtype in frame.dtypes]
     flags = {i: column for i in kept if kinds[i] not in "biuf" and (column := _flags(frame.iloc[:, i])) is not None}
@@ -56,13 +64,14 @@ def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
             {"encode": True, "drop": words},
         )
     numbers, used = _numbers(frame, numeric, flags), [names[i] for i in numeric]
-    parts = [numbers]
+    parts, sources = [numbers], list(used)
     for i in other:
         indicators, levels = _indicators(frame.iloc[:, i], names[i])
         parts.append(indicators)
         used += [f"{names[i]}={value}" for value in levels]
+        sources += [names[i]] * len(levels)
     refuse_repeated(used, f"{file} with its indicators")
-    return np.concatenate(parts, axis=1) if other else numbers, used
+    return np.concatenate(parts, axis=1) if other else numbers, used, sources
 
 
 def _frame(path: Path) -> tuple[Any, list[str]]:

@@ -69,7 +69,7 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         X, values, target = read_columns(path, target, drop)
         names = list(X.columns)
         if encode or not as_is:
-            X, names = numbers_of(X, encode, path.name)
+            X, names, _ = numbers_of(X, encode, path.name)
     _refuse_infinity(X, names)
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
     y, classes = _numbers_of(values, target)
