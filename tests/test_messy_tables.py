@@ -1,6 +1,7 @@
 """Files as people have them: text, dates, holes, decimal commas, free columns; read, fitted and reported by column."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,7 @@ def test_fit_takes_a_table_full_of_holes_and_reports_by_column(patients, tmp_pat
     assert ward["at"] == ["A", "B", "C"]
     assert np.argsort(ward["adds"]).tolist() == [2, 0, 1]
     assert (tmp_path / "out-curves.png").stat().st_size > 10_000
+    assert re.search(r"^ward +categories", result.output, re.MULTILINE)
 
 
 def test_without_a_budget_fit_learns_from_all_that_is_there(patients):

@@ -54,6 +54,13 @@ class Report:
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
+    def weight_in_words(self, bought: Bought) -> str:
+        """The weight of an attribute, or what it has in place of one."""
+        if bought.weight is not None:
+            return f"{bought.weight:.4g}"
+        values, _ = self.model.effect(self.table.names.index(bought.attribute))
+        return "categories" if values.dtype.kind == "U" else "curve"
+
     def _purchases(self) -> str:
         """What was bought, and what of it was not there."""
         model = self.model
@@ -141,11 +148,15 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
     costs = np.full(d, float(model.budget is not None)) if prices is None else prices.costs
+    weights: list[float | None] = [None] * d
     if hasattr(model, "coef_"):
-        weights: list[float | None] = np.ravel(model.coef_).tolist()
+        weights = np.ravel(model.coef_).tolist()
         effects = np.ravel(model.coef_) * spread
     else:
-        weights, effects = [None] * d, learner.fitted.importance[:, 0]
+        fitted, effects = learner.fitted, learner.fitted.importance[:, 0]
+        if fitted.basis is not None and fitted.trees is None:  # numbers beside categories may have weights
+            starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
+            weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [
         Bought(name, weight, float(effect), int(n), float(n * c))
         for name, weight, effect, n, c in zip(table.names, weights, effects, looks, costs, strict=True)

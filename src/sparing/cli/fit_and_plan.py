@@ -102,8 +102,7 @@ def _show_report(report) -> None:
     columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        weight = "curve" if bought.weight is None else f"{bought.weight:.4g}"
-        numbers = weight, f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
+        numbers = report.weight_in_words(bought), f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
         table.add_row(bought.attribute, *numbers)
     show(table, report.lines())
 

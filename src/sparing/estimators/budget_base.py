@@ -1,7 +1,7 @@
 """What the budget estimators share: their options, the learner that follows from them, and the fitted model."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from warnings import warn
 
 import numpy as np
@@ -48,6 +48,7 @@ class BudgetEstimator(BaseEstimator):
     pilot: int | None = None
     fit_intercept: bool = True
 
+    _columns = cast("Columns | None", None)  # no parameter, so not annotated
     _penalty: ClassVar[str] = "ridge"
     _online_reason: ClassVar[str] = ""  # why only an online learner will do
 
@@ -181,7 +182,7 @@ class BudgetEstimator(BaseEstimator):
 
     def _check_X(self, X, *, reset: bool, **more):
         if reset:
-            self._columns: Columns | None = self._learn_columns(X)
+            self._columns = self._learn_columns(X)
         if is_frame(X) and self._columns is not None and list(X.columns) == self._columns.names:
             X = self._columns.encode(X)
         try:
@@ -301,7 +302,8 @@ class BudgetEstimator(BaseEstimator):
         number = checks.column(column, self.n_features_in_, self._names())
         values, parts = self._fit.fitted.effect(number)
         if self._columns is not None and (categories := self._columns.categories[number]).size:
-            values, parts = categories, parts if parts.shape[0] == categories.size else np.zeros((categories.size, 1))
+            known = parts.shape[0] == categories.size  # or all of them were too rare to learn of
+            values, parts = categories, parts if known else np.zeros((categories.size, parts.shape[1]))
         return values, self._model_shape(np.ascontiguousarray(parts.T))
 
     def _names(self) -> list[str]:
