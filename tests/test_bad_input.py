@@ -33,7 +33,7 @@ BUDGETS = [
     (3.0, "budget must be a whole number, 2 or more; got 3.0"),
     (True, "budget must be a whole number, 2 or more; got True"),
     ("3", "budget must be a whole number, 2 or more; got '3'"),
-    (None, "budget must be a whole number, 2 or more; got None"),
+    ("none", "budget must be a whole number, 2 or more; got 'none'"),
     (D + 1, f"budget is {D + 1} attributes per example but there are only {D}"),
 ]
 MOMENTS = [
@@ -58,7 +58,7 @@ OPTIONS = [
 ]
 PRICES = [
     ({"costs": np.ones(D - 1)}, rf"costs has shape \({D - 1},\) for {D} attributes"),
-    ({"costs": np.zeros(D)}, "costs must be positive and finite; got 0.0"),
+    ({"costs": -np.ones(D)}, "costs must be non-negative and finite; got -1.0"),
     ({"costs": np.full(D, 9.0)}, "Raise the budget"),
     ({"costs": np.ones(D), "budget": -1.0}, "budget must be a positive finite number; got -1.0"),
     ({"costs": np.ones(D), "budget": "auto"}, "with costs= the budget is money per example, .*; pass budget="),
@@ -288,9 +288,13 @@ def test_estimators_refuse_rows(cls, verb, rows, message):
 
 
 @every_estimator
-def test_a_column_of_text_is_named(cls):
-    frame = pandas.DataFrame(X, columns=[*"abcdef"]).assign(c="Rome")
-    refuse(cls(3), frame, LABELS if cls is BudgetClassifier else Y, "column 'c' is not numeric: could not convert")
+def test_text_is_for_data_frames_and_learners_that_keep(cls):
+    y, frame = LABELS if cls is BudgetClassifier else Y, pandas.DataFrame(X, columns=[*"abcdef"])
+    frame["c"] = np.where(frame["c"] > 0, "Rome", "Paris")
+    refuse(cls(3), frame.to_numpy(), y, "could not convert string to float.*columns of a pandas DataFrame")
+    refuse(
+        cls(3, learner="online"), frame, y, "column 'c' is categorical, and an online learner has weights of numbers"
+    )
 
 
 @every_estimator

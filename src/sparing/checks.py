@@ -186,6 +186,22 @@ def infinite(row: int, column: int) -> InfiniteValue:
     )
 
 
+def refuse_missing_targets(y) -> None:
+    """Refuse targets of which some are missing, of whatever kind they are; what they are otherwise is left open."""
+    if hasattr(y, "isna"):  # a pandas Series or frame
+        missing = np.asarray(y.isna())
+    elif getattr(y, "dtype", None) == np.dtype(object):
+        missing = np.frompyfunc(lambda value: value is None or value is not value, 1, 1)(y).astype(bool)
+    else:
+        return
+    rows = np.flatnonzero(missing.reshape(len(missing), -1).any(axis=1))
+    if rows.size:
+        more = f" and {rows.size - 1} more" if rows.size > 1 else ""
+        raise ValueError(
+            f"y contains NaN: it is missing in row {rows[0]}{more}. Every target must be known; drop those examples."
+        )
+
+
 def targets(y, n_examples: int | None = None) -> np.ndarray:
     """Targets as a float64 matrix with one column per output; finite, one row per example."""
     y = np.asarray(y, dtype=np.float64)

@@ -29,7 +29,7 @@ class Bought:
     """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
-    weight: float | None  # None where the attribute has a curve, or a weight for each of many classes
+    weight: float | None  # None where the attribute has a curve, categories, or a weight for each of many classes
     effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight where it has one
     looks: int
     spent: float
@@ -52,11 +52,7 @@ class Report:
     def lines(self) -> list[str]:
         """The result in sentences."""
         model, facts = self.model, self.model.report_
-        values = model.n_iter_ * model.n_features_in_
-        said = [
-            f"{model.cells_:,} of {values:,} values bought ({model.cells_ / max(values, 1):.1%}) for "
-            f"{model.spent_:,.2f}, of {model.n_iter_:,} examples."
-        ]
+        said = [self._purchases()]
         if self.verdict is not None:
             said += [_named_classes(model.classes_, self.table), str(self.verdict)]
         elif "r2" in facts:
@@ -66,6 +62,26 @@ class Report:
             said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
+
+    def weight_in_words(self, bought: Bought) -> str:
+        """The weight of an attribute, or what it has in place of one."""
+        if bought.weight is not None:
+            return f"{bought.weight:.4g}"
+        if not self.has_curves:
+            return "by class"
+        values, _ = self.model.effect(self.table.names.index(bought.attribute))
+        return "categories" if values.dtype.kind == "U" else "curve"
+
+    def _purchases(self) -> str:
+        """What was bought, and what of it was not there."""
+        model = self.model
+        values = model.n_iter_ * model.n_features_in_
+        part = f"{model.cells_:,} of {values:,} values ({model.cells_ / max(values, 1):.1%})"
+        if model.budget is None:
+            return f"{part} are there and were learnt from, of {model.n_iter_:,} examples; nothing was bought."
+        said = f"{part.replace('values', 'values bought')} for {model.spent_:,.2f}, of {model.n_iter_:,} examples."
+        missing = model.cells_ - len(getattr(model.learner_, "bought", range(model.cells_)))
+        return f"{said} {missing:,} of them were missing, and paid for." if missing else said
 
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:
@@ -93,7 +109,7 @@ class Report:
         if self.has_curves:
             curves = {name: self.model.effect(at) for at, name in enumerate(self.table.names)}
             described["curves"] = {name: {"at": x.tolist(), "adds": _plain(y)} for name, (x, y) in curves.items()}
-            described["share of boosted trees, which are not in this file"] = self.model.report_["trees_share"]
+            described["share of boosted trees, which are not in this file"] = self.model.report_.get("trees_share", 0.0)
         else:
             weights = np.atleast_2d(self.model.coef_).T
             described["weights"] = {name: _plain(row) for name, row in zip(self.table.names, weights, strict=True)}
@@ -125,16 +141,17 @@ def _quality(r2: float, interval: tuple[float, float]) -> str:
 def fit_table(
     table: Table,
     *,
-    budget: float,
+    budget: float | None,
     prices: PriceList | None = None,
     total_budget: float | None = None,
+    pay_for_missing: bool = True,
     penalty: str = "ridge",
     learner: str = "auto",
     features: str = "auto",
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Report:
-    """Learn from ``budget`` attributes of each row, or from what ``budget`` buys of it.
+    """Learn from ``budget`` attributes of each row, from what ``budget`` buys of it, or, if it is None, from all.
 
     ``progress`` is called with the fraction of the work that was just done.
     """
@@ -151,7 +168,7 @@ def fit_table(
         )
     cls = BudgetClassifier if classes else {"ridge": BudgetRidge, "lasso": BudgetLasso}[penalty]
     options: dict[str, Any] = {"learner": learner, "features": features}
-    options |= {"random_state": random_state, "total_budget": total_budget}
+    options |= {"random_state": random_state, "total_budget": total_budget, "pay_for_missing": pay_for_missing}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
     model = cls(budget=budget, **options).fit(_named(table), table.y)
@@ -160,14 +177,14 @@ def fit_table(
     report(0.5 if classes else 1.0)
     verdict = judge(model, _named(table), table.y, random_state) if classes else None
     report(0.5 if classes else 0.0)
-    if not model.cells_:
+    if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices), verdict)
 
 
 def _named(table: Table):
     """The attributes with their names, by which `predict` finds them again; columns of npz files have numbers only."""
-    if sparse.issparse(table.X) or table.names[0] == "x0":
+    if hasattr(table.X, "columns") or sparse.issparse(table.X) or table.names[0] == "x0":
         return table.X
     from pandas import DataFrame
 
@@ -183,14 +200,17 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
         looks, spread = np.bincount(learner.bought.attributes, minlength=d), summary.spreads
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
-    costs = np.ones(d) if prices is None else prices.costs
+    costs = np.full(d, float(model.budget is not None)) if prices is None else prices.costs
     weights: list[float | None] = [None] * d
     if hasattr(model, "coef_"):
         coef = np.atleast_2d(model.coef_)
         weights = coef[0].tolist() if len(coef) == 1 else weights
         effects = (coef[0] if len(coef) == 1 else np.abs(coef).max(axis=0)) * spread
     else:
-        effects = learner.fitted.importance.max(axis=1)
+        fitted, effects = learner.fitted, learner.fitted.importance.max(axis=1)
+        if fitted.basis is not None and fitted.trees is None and learner.n_outputs == 1:  # beside categories
+            starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
+            weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [
         Bought(name, weight, float(effect), int(n), float(n * c))
         for name, weight, effect, n, c in zip(table.names, weights, effects, looks, costs, strict=True)

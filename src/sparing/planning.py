@@ -24,7 +24,7 @@ from sparing.models.forecast import few_errors, whole_errors
 from sparing.models.gaussian import FittedModel
 from sparing.models.honest_risk import LEVEL
 from sparing.models.summary import summarize
-from sparing.tables import read_prices, read_table
+from sparing.tables import as_panels, read_prices, read_table
 from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
 from sparing.types import money_units
@@ -175,10 +175,11 @@ def bought_pilot(
         if costs is not None:
             raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
         return Cells.load(path), None
-    table = read_table(path, target, **reading)
+    table = read_table(path, target, **reading, as_is=True)
     if said is not None:
         said(table)
     prices = None if costs is None else read_prices(costs, table.names)
+    table, prices = as_panels(table, prices)
     learner = PairwiseMoments(
         len(table.names),
         budget=budget,

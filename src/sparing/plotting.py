@@ -123,7 +123,10 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     for axes, bought in zip(panels, shown, strict=False):
         values, parts = report.model.effect(report.table.names.index(bought.attribute))
         for part in parts if parts.ndim == 2 else [parts]:  # one for each class
-            axes.plot(values, part, color=BLUE if parts.ndim == 1 or len(parts) == 1 else None)
+            if values.dtype.kind == "U":
+                _plot_categories(axes, values.tolist(), part)
+            else:
+                axes.plot(values, part, color=BLUE if parts.ndim == 1 or len(parts) == 1 else None)
         axes.axhline(0.0, color="0.6", linewidth=1, linestyle=":")
         _finish(axes, shortened([bought.attribute])[0])
     for axes in panels[len(shown) :]:
@@ -131,6 +134,14 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     figure.suptitle(title, fontsize=11, parse_math=False)
     figure.supylabel("adds to the prediction", fontsize=10)
     return save_picture(figure, path)
+
+
+def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
+    """Draw what the categories with the largest effects, either way, add to the prediction."""
+    largest = sorted(sorted(range(len(names)), key=lambda at: -abs(parts[at]))[:most])
+    axes.bar(range(len(largest)), [parts[at] for at in largest], color=BLUE)
+    words = shortened([names[at] for at in largest], longest=9)
+    axes.set_xticks(range(len(largest)), words, rotation=45, ha="right", parse_math=False)
 
 
 def plot_plan(prospects, path, *, title: str = "") -> Path:

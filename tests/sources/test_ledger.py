@@ -100,10 +100,27 @@ def test_cents_may_be_asked_for():
     assert (ledger.spent_units, ledger.spent) == (10, 0.1)
 
 
-@pytest.mark.parametrize("costs", [[1.0, np.nan], [1.0, np.inf], [1.0, -2.0], [0.0, 1.0], [[1.0, 2.0]], 3.0], ids=str)
-def test_prices_are_positive_and_finite(costs):
-    with pytest.raises(ValueError, match="costs must be one positive finite price per attribute; got"):
+@pytest.mark.parametrize("costs", [[1.0, np.nan], [1.0, np.inf], [1.0, -2.0], [[1.0, 2.0]], 3.0], ids=str)
+def test_prices_are_finite_and_not_negative(costs):
+    with pytest.raises(ValueError, match="costs must be one finite price per attribute, none negative; got"):
         Ledger(costs=costs)
+
+
+def test_a_free_attribute_costs_nothing_and_does_not_change_the_unit():
+    ledger = Ledger(per_example=0.25, costs=[0.0, 0.25, 0.0])
+    ledger.book(np.arange(3))
+    assert (ledger.decimals, ledger.cells, ledger.spent) == (2, 3, 0.25)
+    free = Ledger(per_example=0.0, costs=[0.0, 0.0])
+    free.book(np.arange(2))
+    assert (free.decimals, free.cells, free.spent) == (0, 2, 0.0)
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_what_was_unavailable_is_given_back_unless_it_is_paid_for(paid):
+    ledger = Ledger(total=4.0, costs=[1.0, 3.0, 0.0], pay_for_missing=paid)
+    ledger.book(np.arange(3))
+    ledger.give_back(np.array([1, 2]))
+    assert (ledger.cells, ledger.spent, ledger.left) == ((3, 4.0, 0) if paid else (1, 1.0, 3))
 
 
 @pytest.mark.parametrize("name", ["per_example", "total"])

@@ -1,6 +1,7 @@
 """Commands that learn from what they buy: `fit` and `plan`."""
 
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,19 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
+from sparing.cli.reading import (
+    Budget,
+    BudgetOrNone,
+    Costs,
+    Data,
+    Drop,
+    DropMissing,
+    Encode,
+    Target,
+    introduce,
+    plain,
+    refuse_paths,
+)
 from sparing.cli.writing import Writer, ending
 
 SHOWN = 12  # attributes in the table
@@ -27,9 +40,12 @@ SHOWN = 12  # attributes in the table
 def fit_command(
     data: Data,
     target: Target = None,
-    budget: Budget = 5,
+    budget: BudgetOrNone = "5",
     costs: Costs = None,
     total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
+    free_missing: Annotated[
+        bool, typer.Option("--free-missing", help="Pay only for values that are there, not for missing ones.")
+    ] = False,
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
     features: Annotated[str, typer.Option(help="auto, additive (curves) or linear (weights).")] = "auto",
@@ -58,14 +74,15 @@ def fit_command(
         writer = Writer(possible, inputs=[data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-        table = read_table(data, target, task=task, **reading)
+        table = read_table(data, target, task=task, as_is=True, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
         with progress_bar(quiet, doing="fitting") as done:
             report = fit_table(
                 table,
-                budget=plain(budget),
+                budget=_budget(budget),
                 prices=prices,
                 total_budget=total_budget,
+                pay_for_missing=not free_missing,
                 penalty=penalty,
                 learner=learner,
                 features=features,
@@ -87,9 +104,7 @@ def _show_report(report) -> None:
     columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        none = "curve" if report.has_curves else "by class"
-        weight = none if bought.weight is None else f"{bought.weight:.4g}"
-        numbers = weight, f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
+        numbers = report.weight_in_words(bought), f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
         table.add_row(bought.attribute, *numbers)
     show(table, report.lines())
 
@@ -156,10 +171,20 @@ def _show_plan(cells, prospects, reading: str) -> None:
 
 
 def _with_interval(error: float, interval: tuple[float, float]) -> str:
-    return f"{error:.2f} ({interval[0]:.2f} to {interval[1]:.2f})" if np.isfinite(error) else "—"
+    return f"{error:.2f} ({interval[0]:.2f} to {interval[1]:.2f})" if isfinite(error) else "—"
 
 
 # Options ------------------------------------------------------------------------------------------------------------
+
+
+def _budget(text: str) -> float | None:
+    """The number, or None for `none`."""
+    if text.lower() == "none":
+        return None
+    try:
+        return plain(float(text))
+    except ValueError:
+        raise ValueError(f"--budget must be a number, or none; got {text!r}.") from None
 
 
 def _numbers_in(option: str, text: str) -> list[float]:

@@ -15,6 +15,13 @@ Budget = Annotated[
         min=0, help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example."
     ),
 ]
+BudgetOrNone = Annotated[
+    str,
+    typer.Option(
+        help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example; `none` "
+        "buys nothing and learns from every value that is there."
+    ),
+]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
 Drop = Annotated[str, typer.Option(help="Columns to leave out, separated by commas.")]
 Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are not numeric into indicators.")]

@@ -26,9 +26,13 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     Notes
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
-    never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value is read that is not
-    bought. NaN is an unavailable value, which is paid for; in ``predict`` it is a missing one. Rows of which an
-    infinite value is bought are refused, and change nothing.
+    never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value of an array is read
+    that is not bought. NaN is an unavailable value; in ``predict`` it is a missing one. Rows of which an infinite value
+    is bought are refused, and change nothing.
+
+    A column of a data frame is one purchase, whatever it holds. Text and pandas categories are categorical: what each
+    category adds is learnt, and one that was not in the first rows (nor declared by the dtype) is an unavailable value.
+    Dates become days since the first. To know its categories, a frame is read whole, once.
 
     Examples
     --------
@@ -40,6 +44,20 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     True
     >>> model.score(X[4000:], y[4000:]) > 0.6
     True
+
+    A table with text, holes, and a price for every column but one, which is on file:
+
+    >>> import numpy as np, pandas
+    >>> rng = np.random.default_rng(0)
+    >>> wards, ages = rng.choice(["A", "B", "C"], 600), rng.integers(20, 90, 600)
+    >>> table = pandas.DataFrame({"ward": wards, "age": ages, "dose": rng.normal(size=600)})
+    >>> stay = 2.0 * (wards == "B") + 0.1 * ages + table["dose"]
+    >>> table = table.mask(rng.uniform(size=table.shape) < 0.2)
+    >>> prices = {"ward": 5.0, "dose": 2.0, "age": 0.0}
+    >>> model = BudgetRidge(budget=7.0, costs=prices, random_state=0).fit(table, stay)
+    >>> categories, adds = model.effect("ward")
+    >>> categories.tolist(), (adds - adds[0]).round().tolist()
+    (['A', 'B', 'C'], [0.0, 2.0, 0.0])
     """
 
     def fit(self, X, y, sample_weight=None):

@@ -1,7 +1,7 @@
 """What the budget estimators share: their options, the learner that follows from them, and the fitted model."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from warnings import warn
 
 import numpy as np
@@ -50,6 +50,7 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
     pilot: int | None = None
     fit_intercept: bool = True
 
+    _columns = cast("Columns | None", None)  # no parameter, so not annotated
     _penalty: ClassVar[str] = "ridge"
     _online_reason: ClassVar[str] = ""  # why only an online learner will do
 
@@ -183,18 +184,15 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
 
     def _check_X(self, X, *, reset: bool, **more):
         if reset:
-            self._columns: Columns | None = self._learn_columns(X)
+            self._columns = self._learn_columns(X)
         if is_frame(X) and self._columns is not None and list(X.columns) == self._columns.names:
             X = self._columns.encode(X)
         try:
             return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
         except ValueError as error:
-            words = [name for name, kind in getattr(X, "dtypes", {}).items() if kind.kind not in "biuf"]
-            if "could not convert" not in str(error) or not words:
+            if "could not convert string" not in str(error):
                 raise
-            raise ValueError(
-                f"column {words[0]!r} is not numeric: {error}; leave it out, or turn it into indicators first."
-            ) from error
+            raise ValueError(f"{error}; text is taken in columns of a pandas DataFrame.") from error
 
     def _learn_columns(self, X) -> Columns | None:
         """What the columns of a data frame are; arrays are not read."""
@@ -206,7 +204,8 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         return columns
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
-        """Rows to learn from; NaN is an unavailable value. They are not read: values are checked as they are bought."""
+        """Rows to learn from; NaN is an unavailable value. Arrays are not read: values are checked when bought."""
+        checks.refuse_missing_targets(y)
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
         return checks.matrix(checked), y
 
@@ -325,7 +324,8 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         number = checks.column(column, self.n_features_in_, self._names())
         values, parts = self._fit.fitted.effect(number)
         if self._columns is not None and (categories := self._columns.categories[number]).size:
-            values, parts = categories, parts if parts.shape[0] == categories.size else np.zeros((categories.size, 1))
+            known = parts.shape[0] == categories.size  # or all of them were too rare to learn of
+            values, parts = categories, parts if known else np.zeros((categories.size, parts.shape[1]))
         return values, self._model_shape(np.ascontiguousarray(parts.T))
 
     def _names(self) -> list[str]:

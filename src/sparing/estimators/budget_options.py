@@ -1,8 +1,9 @@
 """What the docstrings of the budget estimators share: their options and the attributes of a fitted one."""
 
-OPTIONS = """budget : int, float or "auto"
+OPTIONS = """budget : int, float, "auto" or None
         Attributes to look at per example, from 2 to all; with ``costs``, money per example, never exceeded (by online
-        learners in expectation only). "auto" is five attributes, or all if there are fewer.
+        learners in expectation only). "auto" is five attributes, or all if there are fewer. None buys nothing, and
+        learns from every value that is there. Not with an online learner.
     learner : {"auto", "pairwise", "factor", "online"}
         "auto", "pairwise" and "factor" keep what they buy and learn from all of it
         (:class:`sparing.learners.AutoLearner`, :class:`sparing.learners.PairwiseMoments`,
@@ -19,14 +20,18 @@ OPTIONS = """budget : int, float or "auto"
         "uniform". Online learners: "uniform" is AERR or AELR; "moments", by ``second_moments``, is DDAERR or DDAELR,
         and their default where those are given; "two-phase", by moments that a pilot estimates, is TwoPhasedDDAERR or
         TwoPhasedDDAELR (with ``costs``, DDAERR or DDAELR on the estimates), and their default otherwise.
-    costs : array of shape (n_features,), optional
-        Price of each attribute.
-    groups : sequence of length n_features, optional
+    costs : array of shape (n_features,), dict or Series, optional
+        Price of each attribute, in the order of the columns, or by their names. What costs 0 is free: always read, and
+        never counted against the budget. An online learner has no free attributes.
+    groups : sequence of length n_features, dict or Series, optional
         Attributes with equal labels are a panel: bought together for what they cost together. An attribute labelled
-        None or "" is in no panel. Not with an online learner.
+        None or "", or not named, is in no panel. Not with an online learner.
     total_budget : float, optional
-        Money (or attributes) for all examples; when it is spent, no further value is read. Not with an online learner.
-    second_moments : array of shape (n_features,), optional
+        Money (or attributes) for all examples; when it is spent, no further value is read, free ones aside. Not with
+        an online learner.
+    pay_for_missing : bool
+        Whether an unavailable value (NaN) that was asked for is paid for and counted. An online learner always pays.
+    second_moments : array of shape (n_features,), dict or Series, optional
         E[x_i^2] of the attributes in their own units, for looks to follow from the first example on; with
         ``fit_intercept`` about their means, which is their variance. Not with design "uniform" or "two-phase".
     alpha : float or "auto"
@@ -57,12 +62,13 @@ OPTIONS = """budget : int, float or "auto"
 
 RESULTS = """coef_, intercept_ : array, float
         The model, for attributes in their own units.
-        With curves or trees (see ``features``) there is no ``coef_``: ``effect(column)`` gives the curve of a column.
+        With curves or trees (see ``features``), or categorical columns, there is no ``coef_``: ``effect(column)`` gives
+        the curve of a column, or what each of its categories adds.
     n_iter_ : int
         Examples looked at.
     cells_, draws_, spent_ : int, int, float
-        Distinct values read; draws, of which an online learner makes some of the same value; what the values cost, at
-        one each without ``costs``.
+        Distinct values read, unavailable ones included where they are paid for; draws, of which an online learner makes
+        some of the same value; what the values cost, at one each without ``costs``.
     report_ : dict
         What was chosen (``setting``), among what (``candidates``, with estimated risks), and why (``why``).
     second_moments_ : array or None

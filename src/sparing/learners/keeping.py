@@ -21,6 +21,7 @@ from sparing.linalg.threads import one_blas_thread
 from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
+from sparing.models.missing import with_conditional_means
 from sparing.models.selection import planning_weights
 from sparing.models.summary import Summary, target_moments
 from sparing.types import Query, money_units
@@ -211,7 +212,10 @@ class KeepingLearner(Saved, Loop):
         """The model, fitted when it is first asked for after something was told."""
         if self._fitted is None:
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
-                self._fitted = self._fit(self.bought.to_learn_from()) if len(self.bought) else self._untold()
+                cells = self.bought.to_learn_from()
+                self._fitted = self._fit(cells) if len(cells) else self._untold()
+                if not self.buyer.shop.by_design:
+                    self._fitted = with_conditional_means(self._fitted, cells)
         return self._fitted
 
     def recall(self, fitted: FittedModel) -> None:

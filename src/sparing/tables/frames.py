@@ -1,4 +1,4 @@
-"""CSV and Parquet files as columns of numbers, with pandas."""
+"""CSV and Parquet files as data frames, or as columns of numbers, with pandas."""
 
 import re
 import warnings
@@ -12,11 +12,14 @@ from sparing.tables.names import first_line, refuse_repeated, refuse_unknown, so
 from sparing.tables.text import opened, read_header
 
 MOST_INDICATORS = 1000  # columns that one column of text may turn into
+MISSING = ["?", " ?"]  # beside what pandas takes for missing: nothing, NA, NaN, N/A, null, None and the like
+DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
+ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 TOO_LONG = re.compile(r"Expected \d+ fields in line (\d+), saw (\d+)")
 
 
-def read_columns(path: Path, target: str | None, drop, encode: bool) -> tuple[np.ndarray, list, list[str], str]:
-    """Attributes as float64, values of the target as they are in the file (None if missing), and names."""
+def read_columns(path: Path, target: str | None, drop) -> tuple[Any, list, str]:
+    """A frame of the attributes under their names, values of the target (None if missing), and its name."""
     frame, names = _frame(path)
     if target is None:
         raise InputError(
@@ -29,6 +32,26 @@ def read_columns(path: Path, target: str | None, drop, encode: bool) -> tuple[np
     kept = [i for i, name in enumerate(names) if name not in left_out]
     if not kept:
         raise InputError(f"{path.name} has no column beside the target {target!r}", "add attributes to learn from")
+    y = frame.iloc[:, names.index(target)]
+    if y.hasnans:
+        y = y.convert_dtypes()  # whole numbers and booleans with gaps are themselves again
+    values = [None if gone else value for value, gone in zip(y.tolist(), y.isna(), strict=True)]
+    attributes = frame.iloc[:, kept]
+    attributes.columns = [names[i] for i in kept]
+    return attributes, values, target
+
+
+def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str], list[str]]:
+    """The columns of a frame as float64, their names, and the columns that they come from.
+
+    Dates are days since the first; text is indicators, one per value, or refused.
+    """
+    dates = [at for at, dtype in enumerate(frame.dtypes) if dtype.kind == "M"]
+    frame = frame.copy() if dates else frame
+    for at in dates:
+        column = frame.iloc[:, at]
+        frame.isetitem(at, (column - column.min()) / np.timedelta64(1, "D"))
+    names, kept = list(frame.columns), range(frame.shape[1])
     kinds = [dtype.kind for dtype in frame.dtypes]
     flags = {i: column for i in kept if kinds[i] not in "biuf" and (column := _flags(frame.iloc[:, i])) is not None}
     numeric = [i for i in kept if kinds[i] in "biuf" or i in flags]
@@ -38,20 +61,17 @@ def read_columns(path: Path, target: str | None, drop, encode: bool) -> tuple[np
         raise InputError(
             f"{these(words, 'column')} not numeric",
             "turn text into indicators with {encode}, or leave it out with {drop}",
-            {"encode": True, "drop": words[:3]},
+            {"encode": True, "drop": words},
         )
     numbers, used = _numbers(frame, numeric, flags), [names[i] for i in numeric]
-    parts = [numbers]
+    parts, sources = [numbers], list(used)
     for i in other:
         indicators, levels = _indicators(frame.iloc[:, i], names[i])
         parts.append(indicators)
         used += [f"{names[i]}={value}" for value in levels]
-    refuse_repeated(used, f"{path.name} with its indicators")
-    y = frame.iloc[:, names.index(target)]
-    if y.hasnans:
-        y = y.convert_dtypes()  # whole numbers and booleans with gaps are themselves again
-    values = [None if gone else value for value, gone in zip(y.tolist(), y.isna(), strict=True)]
-    return np.concatenate(parts, axis=1) if other else numbers, values, used, target
+        sources += [names[i]] * len(levels)
+    refuse_repeated(used, f"{file} with its indicators")
+    return np.concatenate(parts, axis=1) if other else numbers, used, sources
 
 
 def read_frame(path: Path) -> Any:
@@ -110,6 +130,7 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
                 header=None,
                 names=range(len(names) + 1),
                 index_col=False,
+                na_values=MISSING,
                 low_memory=False,  # joining chunks column by column is slow for wide tables
             )
         except pandas.errors.EmptyDataError:
@@ -123,7 +144,29 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
     if beyond.notna().any():
         row = int(np.flatnonzero(beyond.notna().to_numpy())[0]) + 1
         raise _too_long(path, f"row {row} has {len(names) + 1} values", names)
+    words = [at for at, dtype in enumerate(frame.dtypes[: len(names)]) if dtype.kind not in "biuf"]
+    for at in words:
+        frame.isetitem(at, _typed(frame.iloc[:, at], separator))
     return frame, names
+
+
+def _typed(column, separator: str):
+    """A column of text as numbers with a decimal comma, or as dates, if that is what all of it is.
+
+    A comma can be a decimal one only where it does not separate columns. Dates are those of ISO 8601, of which the day
+    cannot be taken for the month.
+    """
+    texts = column.dropna()
+    if not len(texts) or not all(isinstance(text, str) for text in texts):
+        return column
+    if separator != "," and texts.str.fullmatch(DECIMAL_COMMA).all():
+        return column.str.replace(",", ".", regex=False).astype("float64")
+    if texts.str.fullmatch(ISO_DATE).all():
+        from pandas import to_datetime
+
+        dates = to_datetime(column, format="ISO8601", errors="coerce", utc=True)
+        return column if dates.isna().sum() > column.isna().sum() else dates.dt.tz_localize(None)
+    return column
 
 
 def _too_long(path: Path, what: str, names) -> InputError:

@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ from sparing.tables.text import opened, read_header
 
 @dataclass(frozen=True)
 class PriceList:
-    """Price of each attribute in the order of a table, and the panel that it comes with ("" is none)."""
+    """Price of each attribute in the order of a table, and the panel that it comes with ("" is none).
+
+    A price of zero is that of a free attribute.
+    """
 
     costs: np.ndarray
     groups: list[str]
@@ -27,14 +31,17 @@ def priced_names(path) -> list[str]:
 def read_prices(path, names: list[str]) -> PriceList:
     """Read a CSV file with columns attribute, cost and, if there are panels, group.
 
-    The separator may be a comma, a semicolon or a tab. Every name needs a price, and no attribute may have two.
+    The separator may be a comma, or a semicolon or a tab, and then costs may have a decimal comma. Every name needs a
+    price, and no attribute may have two; zero is the price of a free one. Prices of other attributes are left aside.
     """
     path = Path(path)
     prices = _checked(path)
     missing = [name for name in names if name not in prices]
     if missing:
+        near = get_close_matches(missing[0], [name for name in prices if name not in names], 1)
         raise InputError(
-            f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one)", "add a line for each"
+            f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one)",
+            f"did you mean {missing[0]!r} where it says {near[0]!r}" if near else "add a line for each",
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
 
@@ -71,15 +78,16 @@ def _read(path: Path) -> dict[str, tuple[float, str]]:
             row = dict(zip(header, values, strict=True))
             if row["attribute"] in prices:
                 raise InputError(f"{line} prices {row['attribute']!r} a second time", "keep one of the two")
-            prices[row["attribute"]] = _cost(row["cost"], line), row.get("group", "")
+            cost = row["cost"] if separator == "," else row["cost"].replace(",", ".")
+            prices[row["attribute"]] = _cost(cost, row["cost"], line), row.get("group", "")
     return prices
 
 
-def _cost(text: str, line: str) -> float:
+def _cost(text: str, written: str, line: str) -> float:
     try:
         cost = float(text)
     except ValueError:
         cost = np.nan
-    if not (np.isfinite(cost) and cost > 0):
-        raise InputError(f"{line} has the cost {text!r}", "give a positive number with a decimal point")
+    if not (np.isfinite(cost) and cost >= 0):
+        raise InputError(f"{line} has the cost {written!r}", "give a number, zero for what is free")
     return cost

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sparing import checks
 from sparing.files import InputError, refuse_data_path
-from sparing.tables.frames import read_columns, read_frame
+from sparing.tables.frames import numbers_of, read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
 from sparing.tables.targets import TASKS, labels_of
@@ -19,7 +19,8 @@ from sparing.tables.targets import TASKS, labels_of
 class Table:
     """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two.
 
-    Read with a ``task``, it has ``labels`` if that is classification, in place of numbers; ``why`` is said in words.
+    Attributes are numbers, or a data frame of columns as they are in the file, for estimators that take them. Read with
+    a ``task``, the table has ``labels`` if that is classification, in place of numbers; ``why`` is said in words.
     """
 
     X: Any
@@ -38,11 +39,13 @@ class Table:
         if self.dropped:
             said.append(f"{len(self.dropped):,} columns were left out as asked: {', '.join(self.dropped)}")
         if self.n_dropped:
-            said.append(f"{self.n_dropped:,} rows with missing values were left out")
+            said.append(f"{self.n_dropped:,} rows without a target, or with a missing value, were left out")
         return said
 
 
-def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_missing=False, task=None) -> Table:
+def read_table(
+    path, target: str | None = None, *, drop=(), encode=False, drop_missing=False, as_is=False, task=None
+) -> Table:
     """Read a data file and name its target.
 
     Parameters
@@ -57,6 +60,9 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         Turn each column that is not numeric into indicators, one per value. Otherwise such columns are refused.
     drop_missing : bool
         Leave out rows with a missing value. Otherwise missing values are refused.
+    as_is : bool
+        Keep columns of text and dates, in a data frame, and missing values, for estimators that take them. Only rows
+        without a target are left out.
     task : {"auto", "regression", "classification"}, optional
         What the target is for: "auto" decides by :func:`sparing.tables.targets.labels_of`. Without it a target is
         numbers, and two values of any kind become -1 and +1.
@@ -78,8 +84,12 @@ def read_table(path, target: str | None = None, *, drop=(), encode=False, drop_m
         kept = [i for i, name in enumerate(names) if name not in drop]
         X, names = (X[:, kept], [names[i] for i in kept]) if drop else (X, names)
     else:
-        X, values, names, target = read_columns(path, target, drop, encode)
-    X, values, n_dropped = _without_missing(X, values, names, target, drop_missing)
+        X, values, target = read_columns(path, target, drop)
+        names = list(X.columns)
+        if encode or not as_is:
+            X, names, _ = numbers_of(X, encode, path.name)
+    _refuse_infinity(X, names)
+    X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
     if task is not None:
         _refuse_one_value(values, target)
         labels, why = labels_of(values, target, checks.one_of("task", task, TASKS))
@@ -97,20 +107,38 @@ def read_rows(path) -> Any:
     return read_matrix(path)[0] if path.suffix.lower() == ".npz" else read_frame(path)
 
 
-def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool):
-    """Rows without missing values; the others are refused unless they may be dropped."""
-    dense = not sparse.issparse(X)
-    if not dense and not np.isfinite(X.data).all():
-        raise InputError("the sparse matrix has missing or infinite values", "fill them first")
-    if dense and (infinite := np.isinf(X).any(axis=0)).any():
-        where = [names[i] for i in np.flatnonzero(infinite)]
+def _refuse_infinity(X, names: list[str]) -> None:
+    if sparse.issparse(X):
+        if not np.isfinite(X.data).all():
+            raise InputError("the sparse matrix has missing or infinite values", "fill them first")
+        return
+    if isinstance(X, np.ndarray):
+        infinite = np.isinf(X).any(axis=0)
+    else:
+        floats = [dtype.kind == "f" for dtype in X.dtypes]
+        infinite = np.zeros(len(names), dtype=bool)
+        infinite[floats] = np.isinf(X.loc[:, floats].to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=0)
+    if where := [names[i] for i in np.flatnonzero(infinite)]:
         raise InputError(
             f"{these(where, 'column')} infinite in some rows",
             "put numbers there, or leave columns out with {drop}",
-            {"drop": where[:3]},
+            {"drop": where},
         )
-    holes = np.isnan(X) if dense else np.zeros((X.shape[0], 0), dtype=bool)
+
+
+def _holes(X) -> np.ndarray:
+    """Which values are missing; none of a sparse matrix is."""
+    if sparse.issparse(X):
+        return np.zeros((X.shape[0], 0), dtype=bool)
+    return np.isnan(X) if isinstance(X, np.ndarray) else X.isna().to_numpy()
+
+
+def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool, as_is: bool):
+    """Rows without missing values; others are refused unless they may be dropped, or, but for the target, kept."""
     absent = np.array([value is None or bool(value != value) for value in values])
+    holes = _holes(X)
+    if as_is and not drop_missing:
+        holes, drop_missing = holes[:, :0], True
     if not holes.any() and not absent.any():
         return X, values, 0
     bad = holes.any(axis=1) | absent
@@ -121,6 +149,8 @@ def _without_missing(X, values: list, names: list[str], target: str, drop_missin
             f"fill them, or leave out those {bad.sum()} of {len(values)} rows with {{drop_missing}}",
             {"drop_missing": True},
         )
+    if absent.all():
+        raise InputError(f"the target {target!r} is missing in every row", "choose another")
     if bad.all():
         raise InputError(
             f"all {len(values)} rows have a missing value",

@@ -1,0 +1,227 @@
+"""Files as people have them: text, dates, holes, decimal commas, free columns; read, fitted and reported by column."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from sparing.buying.shop import Shop
+from sparing.cli import app
+from sparing.fitting import fit_table
+from sparing.tables import PriceList, as_panels, read_prices, read_table
+
+N = 400
+
+
+@pytest.fixture
+def patients(tmp_path, monkeypatch):
+    """Text, dates and flags beside numbers; a third of all cells is missing, and so are two targets."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "ward": rng.choice(["A", "B", "C"], N),
+            "age": rng.integers(20, 90, N).astype(float),
+            "glucose": rng.normal(100.0, 20.0, N),
+            "smoker": rng.choice(["yes", "no"], N),
+            "admitted": (pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 300, N), "D")).astype(str),
+            "weight": rng.normal(70.0, 10.0, N),
+        }
+    )
+    y = frame["ward"].map({"A": 0.0, "B": 4.0, "C": -3.0}) + 0.05 * frame["age"] + 0.03 * frame["glucose"]
+    frame = frame.mask(rng.uniform(size=frame.shape) < 0.3)
+    frame["stay"] = y.round(3)
+    frame.loc[[3, 7], "stay"] = np.nan
+    frame.to_csv("patients.csv", index=False, na_rep="?")
+    return frame
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_columns_are_kept_as_they_are(patients):
+    table = read_table("patients.csv", "stay", as_is=True)
+    assert table.names == list(table.X.columns) == ["ward", "age", "glucose", "smoker", "admitted", "weight"]
+    assert (table.n_dropped, table.X.shape) == (2, (N - 2, 6))
+    kept = patients[patients["stay"].notna()].drop(columns="stay")
+    np.testing.assert_array_equal(table.X.isna(), kept.isna())
+    assert table.X["admitted"].dtype.kind == "M"
+    assert read_table("patients.csv", "stay", as_is=True, drop_missing=True).X.notna().all(axis=None)
+    encoded = read_table("patients.csv", "stay", as_is=True, encode=True, drop=["admitted"])
+    assert encoded.names == ["age", "glucose", "weight", "ward=A", "ward=B", "ward=C", "smoker=no", "smoker=yes"]
+
+
+def test_fit_takes_a_table_full_of_holes_and_reports_by_column(patients, tmp_path):
+    """It was refused, and --drop-missing left 1 row in 8."""
+    result = run("fit", "patients.csv", "--target", "stay", "--budget", 3, "--output", "out")
+    assert result.exit_code == 0, result.output
+    assert "1,194 of 2,388 values bought (50.0%) for 1,194.00" in result.output
+    assert "of them were missing, and paid for." in result.output
+    assert "2 rows without a target, or with a missing value, were left out." in result.output
+    report = pd.read_csv(tmp_path / "out-weights.csv")
+    assert sorted(report["attribute"]) == sorted(patients.columns.drop("stay"))
+    assert report["attribute"][0] == "ward"
+    ward = json.loads((tmp_path / "out-model.json").read_text())["curves"]["ward"]
+    assert ward["at"] == ["A", "B", "C"]
+    assert np.argsort(ward["adds"]).tolist() == [2, 0, 1]
+    assert (tmp_path / "out-curves.png").stat().st_size > 10_000
+    assert re.search(r"^ward +categories", result.output, re.MULTILINE)
+
+
+def test_without_a_budget_fit_learns_from_all_that_is_there(patients):
+    result = run("fit", "patients.csv", "--target", "stay", "--budget", "none", "--output", "out")
+    assert result.exit_code == 0, result.output
+    there = int(patients[patients["stay"].notna()].drop(columns="stay").notna().sum(axis=None))
+    assert f"{there:,} of 2,388 values" in result.output
+    assert "nothing was bought" in result.output
+    refused = run("fit", "patients.csv", "--target", "stay", "--budget", "nine")
+    assert (refused.exit_code, refused.stderr) == (2, "sparing: --budget must be a number, or none; got 'nine'.\n")
+
+
+def test_prices_are_those_of_columns_and_may_be_zero(patients):
+    lines = ["attribute;cost", "smoker;1", "ward;2,5", "age;0", "glucose;4", "admitted;0", "weight;1"]
+    Path("prices.csv").write_text("\n".join(lines))
+    table = read_table("patients.csv", "stay", as_is=True)
+    prices = read_prices("prices.csv", table.names)
+    assert prices.costs.tolist() == [2.5, 0.0, 4.0, 1.0, 0.0, 1.0]
+    report = fit_table(table, budget=6.5, prices=prices, pay_for_missing=False)
+    by_column = {bought.attribute: bought for bought in report.attributes}
+    assert by_column["age"].looks == table.X["age"].notna().sum()
+    assert by_column["age"].spent == 0.0
+    assert sum(bought.spent for bought in report.attributes) == pytest.approx(report.model.spent_)
+    assert report.model.spent_ <= 6.5 * (N - 2)
+
+
+def test_missing_values_cost_nothing_if_that_is_asked_for(patients):
+    result = run("fit", "patients.csv", "--target", "stay", "--budget", 3, "--free-missing", "--output", "out")
+    assert result.exit_code == 0, result.output
+    assert "paid for" not in result.output
+    report = pd.read_csv("out-weights.csv")
+    assert f"for {report['spent'].sum():,.2f}, of 398 examples" in result.output
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mark", ["?", " ?", "", "NA", "NaN", "nan", "null"])
+def test_marks_of_missing_values(tmp_path, mark):
+    (tmp_path / "data.csv").write_text(f"a,b,y\n1,x,1\n{mark},{mark},2\n3,z,{mark}\n4,x,3\n")
+    table = read_table(tmp_path / "data.csv", "y", as_is=True)
+    assert table.X["a"].isna().tolist() == table.X["b"].isna().tolist() == [False, True, False]
+    assert table.X["a"].dtype == np.float64
+    assert (table.y.tolist(), table.n_dropped) == ([1.0, 2.0, 3.0], 1)
+
+
+@pytest.mark.parametrize(("separator", "suffix"), [(";", ".csv"), ("\t", ".tsv")])
+def test_decimal_commas(tmp_path, separator, suffix):
+    """They were text."""
+    lines = ["a,b,c,y", "1.5,2,1.5x,0.25", "-0.5,?,2.5,1", "3,7,x,2.75", ",1,x,3.5"]
+    text = "\n".join(line.replace(",", separator).replace(".", ",") for line in lines)
+    (tmp_path / f"data{suffix}").write_text(text)
+    table = read_table(tmp_path / f"data{suffix}", "y", as_is=True)
+    assert table.X["a"].tolist()[:3] == [1.5, -0.5, 3.0]
+    assert table.y.tolist() == [0.25, 1.0, 2.75, 3.5]
+    assert table.X["c"].tolist() == ["1,5x", "2,5", "x", "x"]  # not all of it is numbers
+    quoted = tmp_path / "quoted.csv"
+    quoted.write_text('a,y\n"1,5",1\n"2,5",2\n"3,5",4\n')
+    assert read_table(quoted, "y", as_is=True).X["a"].tolist() == ["1,5", "2,5", "3,5"]  # or thousands?
+
+
+def test_only_dates_that_cannot_be_mistaken_are_dates(tmp_path):
+    (tmp_path / "data.csv").write_text(
+        "iso,stamp,zone,other,bad,y\n"
+        "2021-03-01,2021-03-01 12:30,2021-03-01T00:00:00Z,1.3.2021,2021-13-01,1\n"
+        ",2021-03-02 12:30,2021-03-02T00:00:00+01:00,2.3.2021,2021-03-02,2\n"
+        "2021-03-04,2021-03-03 12:30,2021-03-03T00:00:00Z,3.3.2021,2021-03-03,4\n"
+    )
+    kinds = read_table(tmp_path / "data.csv", "y", as_is=True).X.dtypes
+    assert [kind.kind == "M" for kind in kinds] == [True, True, True, False, False]
+
+
+def test_a_hint_drops_all_columns_that_it_speaks_of(tmp_path):
+    """It named five and dropped three; the next run then refused the other two."""
+    names = [f"word{i}" for i in range(7)]
+    pd.DataFrame({name: ["a", "b", "c"] for name in names} | {"x": [1, 2, 3], "y": [1, 2, 4]}).to_csv(
+        tmp_path / "data.csv", index=False
+    )
+    with pytest.raises(ValueError, match="are not numeric") as refused:
+        read_table(tmp_path / "data.csv", "y")
+    assert refused.value.arguments["drop"] == names
+    assert read_table(tmp_path / "data.csv", "y", drop=refused.value.arguments["drop"]).names == ["x"]
+    far = pd.DataFrame({name: [1.0, np.inf, 3.0] for name in names} | {"x": [1, 2, 3], "y": [1, 2, 4]})
+    far.to_csv(tmp_path / "far.csv", index=False)
+    for as_is in (True, False):
+        with pytest.raises(ValueError, match="infinite in some rows") as refused:
+            read_table(tmp_path / "far.csv", "y", as_is=as_is)
+        assert refused.value.arguments["drop"] == names
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_text_target_with_a_blank(tmp_path, kind):
+    frame = pd.DataFrame({"a": range(6), "y": pd.array(["yes", "no", None, "yes", "no", "no"], "string")})
+    path = tmp_path / f"data.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    table = read_table(path, "y", as_is=True)
+    assert (table.classes, table.n_dropped, table.y.tolist()) == (("no", "yes"), 1, [1.0, -1.0, 1.0, -1.0, -1.0])
+    frame.assign(y=None).to_csv(tmp_path / "none.csv", index=False)
+    with pytest.raises(ValueError, match="the target 'y' is missing in every row; choose another"):
+        read_table(tmp_path / "none.csv", "y", as_is=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose' .*did you mean 'glucose' where it says 'gl"),
+        ("attribute,cost\nage,1\n", r"no price for 'glucose' \(1 without one\); add a line for each"),
+        ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number, zero for"),
+    ],
+)
+def test_bad_price_lists_say_what_is_meant(tmp_path, text, message):
+    (tmp_path / "prices.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_prices(tmp_path / "prices.csv", ["age", "glucose"])
+
+
+def test_what_cannot_be_learnt_from_is_named_by_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    frame["id"], frame["empty"] = [f"case {i}" for i in range(60)], None
+    frame.assign(y=frame["a"]).to_csv("data.csv", index=False)
+    result = run("fit", "data.csv", "--target", "y", "--budget", 2, "--quiet")
+    assert result.exit_code == 0, result.output
+    assert "warning: column 'id' is text that differs in every row" in result.stderr
+    assert "warning: column 'empty' has no value at all" in result.stderr
+
+
+# Planning -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_takes_text_and_holes_and_buys_by_column(patients):
+    """Indicators of a column are a panel: bought together, for the price of the column."""
+    table = read_table("patients.csv", "stay", as_is=True)
+    numbers, prices = as_panels(table, None)
+    indicators = ["ward=A", "ward=B", "ward=C", "smoker=no", "smoker=yes"]
+    assert numbers.names == ["age", "glucose", "admitted", "weight", *indicators]
+    assert numbers.X.dtype == np.float64
+    shop = Shop(9, 3, costs=prices.costs, groups=prices.groups)
+    assert shop.prices.tolist() == [1] * 6
+    assert np.diff(shop.starts).tolist() == [1, 1, 1, 1, 3, 2]
+    given = PriceList(np.array([5.0, 0.0, 2.0, 1.0, 1.0, 2.0]), ["", "", "blood", "", "", "blood"])
+    _, prices = as_panels(table, given)
+    assert sorted(Shop(9, 9.0, costs=prices.costs, groups=prices.groups).prices.tolist()) == [0, 1, 1, 4, 5]
+    result = run("plan", "patients.csv", "--target", "stay", "--budget", 3, "--spends", "600,1200", "--repetitions", 2)
+    assert result.exit_code == 0, result.output
+    assert "Expected error" in result.output
+
+
+def test_panels_of_numbers_are_the_prices_as_they_were(patients):
+    table = read_table("patients.csv", "stay", as_is=True, drop=["ward", "smoker"])
+    assert as_panels(table, None)[1] is None
+    _, prices = as_panels(table, PriceList(np.arange(4.0), ["", "a", "a", ""]))
+    assert (prices.costs.tolist(), prices.groups) == ([0.0, 1.0, 2.0, 3.0], ["", "a", "a", ""])
