@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ class Predictions:
 def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the data") -> Predictions:
     """Predict every row of a data frame, whose columns are found by name, or of a matrix, by position.
 
-    Where the model can say so, a standard error (regression) or the probability of each class stands beside the
+    Where the model can say so, a standard deviation (regression) or the probability of each class stands beside the
     prediction. Values that are unknown are taken as such by a model that can predict without them; otherwise a missing
     column is refused, and a row with a missing value gets no prediction.
 
@@ -43,7 +42,7 @@ def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the da
     source : str
         What the rows are called in messages.
     """
-    partly = "return_std" in signature(model.predict).parameters  # rows known in part are predicted, too
+    partly = hasattr(model.learner_, "bought")  # a learner that keeps what it buys predicts rows known in part, too
     named = hasattr(rows, "columns")
     if keep and not named:
         raise InputError(f"{source} has no named columns", "leave out {keep}", {"keep": None})
@@ -116,4 +115,4 @@ def _columns(model, X, partly: bool) -> dict[str, list]:
     if not partly:
         return {"prediction": model.predict(X).tolist()}
     predictions, errors = model.predict(X, return_std=True)
-    return {"prediction": predictions.tolist(), "standard error": errors.tolist()}
+    return {"prediction": predictions.tolist(), "standard deviation": errors.tolist()}

@@ -165,7 +165,7 @@ def _show_plan(cells, prospects, reading: str) -> None:
     for p in prospects:
         few, whole = _with_interval(p.few, p.few_interval), _with_interval(p.whole, p.whole_interval)
         table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
-    unseen = cells.n_attributes - np.unique(cells.attributes).size
+    unseen = cells.n_attributes - len(set(cells.attributes.tolist()))
     never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
     show(table, [never, reading] if unseen else [reading])
 

@@ -22,7 +22,7 @@ from sparing.models.trees import BoostedTrees
 
 FORMAT = 1  # raise it when files change so that older versions cannot read them; older formats stay readable
 ESTIMATORS = {cls.__name__: cls for cls in (BudgetRidge, BudgetLasso, BudgetSVR, BudgetClassifier)}
-LEARNT = ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_several")  # where a model has them
+LEARNT = ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_several", "_columns")  # where a model has them
 
 
 def save_model(model: BudgetEstimator, path) -> Path:
@@ -117,7 +117,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
         if fitted.trees_share:
             cells = learner.bought.to_learn_from()  # as sparing.models.selection fits them
             cells = cells.only(summarize(cells).known)
-            fitted = replace(fitted, trees=BoostedTrees(cells, at_once=False))
+            fitted = replace(fitted, trees=BoostedTrees(cells, learner.levels, at_once=False))
         learner.recall(fitted)
         model._take_over(learner)
     _refuse_other_sizes(model)

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from sparing.estimators.columns import Columns
 from sparing.models.bases import Basis, Column, Kind
+from sparing.models.calibration import Calibration, HeldOut
 from sparing.models.gaussian import FittedModel, Gaussian
 
-KINDS: dict[str, type] = {kind.__name__: kind for kind in (FittedModel, Gaussian, Basis, Column, Kind)}
+KINDS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (FittedModel, Gaussian, Calibration, HeldOut, Basis, Column, Kind, Columns)
+}
 
 
 def packed(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
