@@ -2,10 +2,10 @@
 
     SPARING_DATA=folder python benchmarks/coverage.py [--splits 5] [--rows 1000] [--output coverage.csv]
 
-Twelve tables of the UCI repository (``tables/`` of the data folder) and scikit-learn's diabetes: at most ``--rows`` rows
-to learn from, of which a quarter of the columns (3 at least) are bought; up to 2,000 others for the test, of which all,
-a random half, a random fifth or none of the values are known. Prints the part of targets within intervals of nominal
-50, 90 and 95 %, averaged over splits, and the root mean squared error over the root mean variance that was predicted.
+Twelve tables of the UCI repository (``tables/`` of the data folder) and scikit-learn's diabetes: at most ``--rows``
+rows to learn from, of which a quarter of the columns (3 at least) are bought; up to 2,000 others for the test, of which
+all, a random half, a random fifth or none of the values are known. Prints the part of targets within intervals of
+nominal 50, 90 and 95 %, averaged over splits, and the root mean squared error over the predicted one.
 """
 
 import argparse

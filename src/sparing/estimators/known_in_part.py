@@ -186,8 +186,9 @@ class RegressorKnownInPart(KnownInPart):
         """
         tail = (1.0 - checks.fraction("coverage", coverage)) / 2.0
         found = self._from_known(X, "predict_interval")
-        calibration, deviations = self._fit.fitted.calibration, self._deviations(found)
-        ends = (found.means + deviations * calibration.quantile(p) for p in (tail, 1.0 - tail))
+        fitted, deviations = self._fit.fitted, self._deviations(found)
+        known = (fitted.conditional.total, found.unexplained)
+        ends = (found.means + deviations * fitted.calibration.quantiles(p, *known) for p in (tail, 1.0 - tail))
         low, high = (self._published(self._within_range(end)) for end in ends)
         return low, high
 

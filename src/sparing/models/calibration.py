@@ -28,8 +28,8 @@ class Calibration:
 
     .. math:: \mathrm{Var}(y | x_S) = \sigma_y^2 - \mathrm{share} \cdot G_S .
 
-    The quantiles of held-out errors, divided by these standard deviations, say how wide an interval must be (split
-    conformal prediction; Lei et al. 2018).
+    The quantiles of held-out errors, divided by these standard deviations, say how wide an interval must be, as in
+    split conformal prediction (Lei et al. 2018).
 
     Parameters
     ----------
@@ -56,14 +56,20 @@ class Calibration:
         floor = np.maximum(self.least, LEAST_LEFT * self.total)
         return np.maximum(self.total - self.share * (np.diagonal(claimed) - left), floor)
 
-    def quantile(self, probability: float) -> np.ndarray:
-        """Of the errors over their standard deviations; normal ones unless enough examples were held out."""
-        if self.errors is None or len(self.errors) < FEWEST:
-            return np.full(self.total.shape, ndtri(probability))
-        n = len(self.errors)
-        outward = np.ceil if probability > 0.5 else np.floor  # a new error is one more among those that were seen
-        place = np.clip(outward(probability * (n + 1)) - 1, 0, n - 1)
-        return self.errors[int(place)]
+    def quantiles(self, probability: float, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+        """Of errors over their standard deviations: (n, n_outputs); normal ones unless enough examples were held out.
+
+        Where nothing is known, errors are distributed as the targets are; where as much is explained as of held-out
+        examples, as their errors; between the two, quantiles are interpolated.
+        """
+        if self.held_out is None or self.errors is None or len(self.errors) < FEWEST:
+            return np.full(unexplained.shape[:-1], ndtri(probability))
+        explained = np.diagonal(claimed) - np.diagonal(unexplained, axis1=-2, axis2=-1)
+        usual = np.diagonal(claimed) - np.mean(np.diagonal(self.held_out.unexplained, axis1=1, axis2=2), axis=0)
+        part = np.clip(explained / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
+        targets = np.sort(self.held_out.targets - self.held_out.targets.mean(axis=0), axis=0)
+        alone = _quantile(targets, probability) / np.sqrt(np.where(self.total > 0, self.total, 1.0))
+        return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
     def learnt(self, claimed: np.ndarray, held_out: HeldOut) -> Self:
         """The share that held-out examples confirm, and their errors."""
@@ -77,3 +83,10 @@ class Calibration:
         known = replace(self, share=share, held_out=held_out)
         errors = errors / np.sqrt(np.maximum(known.variances(claimed, held_out.unexplained), np.finfo(float).tiny))
         return replace(known, errors=np.sort(errors, axis=0))
+
+
+def _quantile(ordered: np.ndarray, probability: float) -> np.ndarray:
+    """Of columns in order: a new entry is one more among those that were seen, so ends lie outward."""
+    n = len(ordered)
+    place = np.ceil(probability * (n + 1)) if probability > 0.5 else np.floor(probability * (n + 1))
+    return ordered[int(np.clip(place - 1, 0, n - 1))]

@@ -1,0 +1,193 @@
+"""Accuracy against money per case: visits, the same tests for everybody, random tests, and trees on rows with holes.
+
+    SPARING_DATA=folder python benchmarks/visits.py [--splits 10] [--data heart,pima] [--cells all|fifth]
+        [--output visits.csv] [--picture visits.png]
+
+Heart, pima, hepatitis and thyroid with their prices (Turney 1995), breast cancer, scikit-learn's digits 3 and 5, and
+MNIST's 3 and 5 at one per value. Two thirds of the cases, at most 1,000, to learn from, the others, at most 1,000, for
+the test; learnt from all their values or, with ``--cells fifth``, from a fifth of them (the rivals keep all).
+
+* visits: ``model.buy(price_of_error=...)`` at several prices of an error;
+* same for all: ``model.buy(budget=...)``: the route, cut at several budgets;
+* forward: logistic regression on mean-imputed rows, its columns by forward selection, the gain of the cross-validated
+  log-likelihood per price; all cases pay for the same columns;
+* random: panels in random order, predicted by the same model from what is known;
+* trees: scikit-learn's HistGradientBoosting, fitted to rows of which a random part is hidden, along the route.
+
+Accuracies at a given average cost are read off each curve by linear interpolation. Differences are paired by split.
+"""
+
+import argparse
+import csv
+import warnings
+
+import numpy as np
+import sklearn.datasets
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sparing import BudgetClassifier
+from sparing.datasets import load_medical, load_mnist_pair
+from sparing.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, empty_figure, save_picture
+
+REFERENCE = {"heart": (10, 65, 200), "pima": (5, 14, 25), "hepatitis": (5, 10, 20), "thyroid": (10, 23, 40),
+             "breast_cancer": (2, 3, 5), "digits35": (2, 5, 10), "mnist35": (2, 5, 10)}  # fmt: skip
+METHODS = {"visits": PURPLE, "same for all": BLUE, "forward": GREEN, "trees": ORANGE, "random": GREY}
+MOST = 1000  # cases to learn from, and for the test
+STEPS = 12  # of forward selection
+
+
+def load(name):
+    """Rows, labels, prices, and panels if there are any."""
+    if name in ("heart", "pima", "hepatitis", "thyroid"):
+        data = load_medical(name)
+        return data.data, data.target, np.asarray(data.costs, float), data.get("groups")
+    if name == "breast_cancer":
+        X, y = sklearn.datasets.load_breast_cancer(return_X_y=True)
+    elif name == "digits35":
+        X, y = sklearn.datasets.load_digits(return_X_y=True)
+        X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
+    else:
+        data = load_mnist_pair(3, 5)
+        X, y = data.data, data.target
+    return np.asarray(X, float), y, np.ones(X.shape[1]), None
+
+
+def panels_of(d, groups):
+    """Columns that are bought together."""
+    if groups is None:
+        return [[column] for column in range(d)]
+    alone = [[c] for c in range(d) if groups[c] in (None, "") or groups[c] != groups[c]]
+    labels = sorted({g for g in groups if g not in (None, "") and g == g})
+    return alone + [[c for c in range(d) if groups[c] == label] for label in labels]
+
+
+def logistic():
+    return make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=300))
+
+
+def forward(X, y, X_test, y_test, costs, panels):
+    """Points (cost, accuracy) of the same columns for everybody."""
+    chosen, spent, points = [], 0.0, [(0.0, np.mean(y_test == _commonest(y)))]
+    best = -_entropy(y)
+    left = list(panels)
+    while left and len(chosen) < STEPS:
+        scores = [cross_val_score(logistic(), X[:, chosen + p], y, cv=3, scoring="neg_log_loss").mean() for p in left]
+        prices = [costs[p].sum() for p in left]
+        at = int(np.argmax([(score - best) / price for score, price in zip(scores, prices, strict=True)]))
+        best, spent, chosen = scores[at], spent + prices[at], chosen + left.pop(at)
+        points.append((spent, logistic().fit(X[:, chosen], y).score(X_test[:, chosen], y_test)))
+    return points
+
+
+def _commonest(y):
+    labels, counts = np.unique(y, return_counts=True)
+    return labels[counts.argmax()]
+
+
+def _entropy(y):
+    p = np.unique(y, return_counts=True)[1] / len(y)
+    return -float(np.sum(p * np.log(p)))
+
+
+def along(order, predict, X_test, y_test, costs):
+    """Points of panels in an order, by a model that predicts from rows with holes."""
+    seen, spent, points = np.full(X_test.shape, np.nan), 0.0, []
+    for panel in [[], *order]:
+        seen[:, panel] = X_test[:, panel]
+        spent += costs[panel].sum() if panel else 0.0
+        points.append((spent, np.mean(predict(seen) == y_test)))
+    return points
+
+
+def curves(name, seed, cells):
+    """Points (average cost, accuracy) of every method on one split."""
+    X, y, costs, groups = load(name)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(y))
+    n = min(MOST, 2 * len(y) // 3)
+    train, test = order[:n], order[n : n + MOST]
+    X_test, y_test, d = X[test], y[test], X.shape[1]
+    panels = panels_of(d, groups)
+    budget = d if cells == "all" else max(2, d // 5)
+    model = BudgetClassifier(budget=budget, random_state=seed).fit(X[train], y[train])
+    options = {"costs": costs, "groups": groups}
+    prices = costs.mean() * np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+    bought = [model.buy(X_test, price_of_error=price, **options) for price in prices]
+    found = {"visits": [(b.spent.mean(), np.mean(b.predictions == y_test)) for b in bought]}
+    route = [list(map(int, purchase.columns)) for purchase in model.route(**options)][:40]
+    found["same for all"] = along(route, model.predict, X_test, y_test, costs)
+    found["random"] = along(
+        [panels[i] for i in rng.permutation(len(panels))][:40], model.predict, X_test, y_test, costs
+    )
+    if d < 100:
+        found["forward"] = forward(X[train], y[train], X_test, y_test, costs, panels)
+    hidden = np.where(rng.random((n, d)) < rng.random((n, 1)), np.nan, X[train])
+    trees = HistGradientBoostingClassifier(random_state=0).fit(np.vstack([hidden, X[train]]), np.tile(y[train], 2))
+    found["trees"] = along(route, trees.predict, X_test, y_test, costs)
+    return found
+
+
+def at(points, cost):
+    """The accuracy of a curve at an average cost."""
+    costs, accuracies = np.array(sorted(points)).T
+    return float(np.interp(cost, costs, accuracies))
+
+
+def draw(found, reference, path, title):
+    """Average curves of all methods."""
+    figure = empty_figure(figsize=(7.4, 4.4))
+    axes = figure.add_subplot()
+    grid = np.linspace(0, 1.1 * reference[-1], 60)
+    for method, colour in METHODS.items():
+        runs = [[at(run[method], cost) for cost in grid] for run in found if method in run]
+        if runs:
+            mean, error = np.mean(runs, axis=0), np.std(runs, axis=0) / np.sqrt(len(runs))
+            axes.plot(grid, 100 * mean, color=colour, label=method)
+            axes.fill_between(grid, 100 * (mean - error), 100 * (mean + error), color=colour, alpha=0.15, linewidth=0)
+    axes.set(xlabel="spent per case, on average", ylabel="accuracy (%)")
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right")
+    save_picture(figure, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--data", default=",".join(REFERENCE))
+    parser.add_argument("--cells", choices=("all", "fifth"), default="all")
+    parser.add_argument("--output", default=None)
+    parser.add_argument("--picture", default=None, help="of the first data set")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lines = []
+    for place, name in enumerate(arguments.data.split(",")):
+        runs = [curves(name, seed, arguments.cells) for seed in range(arguments.splits)]
+        for cost in REFERENCE[name]:
+            visits = np.array([at(run["visits"], cost) for run in runs])
+            for method in METHODS:
+                if method in runs[0]:
+                    there = np.array([at(run[method], cost) for run in runs])
+                    gain = visits - there
+                    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
+                    lines.append([name, cost, method, there.mean(), gain.mean(), error])
+                    print(f"{name:14} {cost:5g} {method:13} {100 * there.mean():6.1f}   visits gain "
+                          f"{100 * gain.mean():5.1f} ± {100 * error:.1f}", flush=True)  # fmt: skip
+        if arguments.picture and place == 0:
+            title = f"{name}: {arguments.splits} splits, bands of one standard error"
+            draw(runs, REFERENCE[name], arguments.picture, title)
+    if arguments.output:
+        with open(arguments.output, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["data", "cost", "method", "accuracy", "gain_of_visits", "standard_error"])
+            writer.writerows(lines)
+
+
+if __name__ == "__main__":
+    main()
