@@ -13,6 +13,7 @@ from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
 from sparing.models.selection import affordable_families, select, usual_model
 from sparing.models.summary import summarize
+from sparing.progress import Progress
 
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
 
@@ -53,8 +54,8 @@ class AutoLearner(KeepingLearner):
             )
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
-        return select(cells, affordable_families(cells, self.penalty), self.features)
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
+        return select(cells, affordable_families(cells, self.penalty), self.features, progress)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -96,13 +97,13 @@ class PairwiseMoments(KeepingLearner):
         self.alpha = checks.one_of_or(checks.positive, "alpha", self.alpha, ("auto",))
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         given = self.ridge if self.penalty == "ridge" else self.alpha
         whole = len(cells) == cells.n_examples * cells.n_attributes
         if given == "auto" and self.penalty == "ridge" and not whole:
             return usual_model(cells, families.pairwise_moments("ridge"), "half the noise is a good ridge, as a rule")
         if given == "auto":
-            return select(cells, [families.pairwise_moments(self.penalty)])
+            return select(cells, [families.pairwise_moments(self.penalty)], progress=progress)
         return pairwise.given_model(cells, self.penalty, given)
 
     def standard_errors(self) -> np.ndarray:
@@ -148,13 +149,13 @@ class FactorModel(KeepingLearner):
         self.rounds = checks.one_of_or(checks.whole, "rounds", self.rounds, ("auto",))
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         if self.rank == "full":
             iterations = families.ITERATIONS if self.rounds == "auto" else self.rounds
             return usual_model(cells, families.full_covariance("ridge", iterations=iterations))
         ranks = families.RANKS if self.rank == "auto" else (self.rank,)
         stops = families.STOPS if self.rounds == "auto" else (self.rounds,)
-        return select(cells, [families.factor("ridge", ranks, stops)])
+        return select(cells, [families.factor("ridge", ranks, stops)], progress=progress)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -164,7 +165,7 @@ class MeanImputed(KeepingLearner):
     Parameters are those of :class:`KeepingLearner`.
     """
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         summary = summarize(cells)
         chosen = imputed_candidates(cells, summary)[int(np.argmin(imputed_errors(cells)))]
         facts = {"setting": f"mean-imputed: {chosen.setting}", "families": ["mean-imputed"]}

@@ -21,6 +21,7 @@ from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
 from sparing.models.selection import planning_weights
 from sparing.models.summary import Summary, summarize
+from sparing.progress import Progress, unnoticed
 from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
@@ -160,15 +161,19 @@ class KeepingLearner(Saved, Loop):
     # The model -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         """The model of these cells, of which there is at least one."""
 
     @property
     def fitted(self) -> FittedModel:
         """The model, fitted when it is first asked for after something was told."""
+        return self.solve()
+
+    def solve(self, progress: Progress = unnoticed) -> FittedModel:
+        """The model; if it has to be fitted, ``progress`` is called with each part of the work that is done."""
         if self._fitted is None:
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
-                self._fitted = self._fit(self.bought.in_order()) if len(self.bought) else self._untold()
+                self._fitted = self._fit(self.bought.in_order(), progress) if len(self.bought) else self._untold()
         return self._fitted
 
     def _untold(self) -> FittedModel:
