@@ -11,6 +11,7 @@ from sparing.learners.keeping import KeepingLearner
 from sparing.models import families, pairwise
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
+from sparing.models.scaling import extreme_units
 from sparing.models.selection import affordable_families, select, usual_model
 from sparing.models.summary import summarize
 from sparing.progress import Progress
@@ -70,8 +71,8 @@ class PairwiseMoments(KeepingLearner):
     ----------
     ridge : float or "auto"
         Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
-        eigenvalue, which measures the noise, for attributes divided by their ranges; of whole rows it is chosen by
-        cross-validation.
+        eigenvalue, which measures the noise, for attributes in units of their standard errors; of whole rows it is
+        chosen by cross-validation.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
     alpha : float or "auto"
@@ -104,6 +105,11 @@ class PairwiseMoments(KeepingLearner):
             return usual_model(cells, families.pairwise_moments("ridge"), "half the noise is a good ridge, as a rule")
         if given == "auto":
             return select(cells, [families.pairwise_moments(self.penalty)], progress=progress)
+        if extreme_units(cells).any:
+            raise ValueError(
+                f"some values are too large or small to be squared, so a {self.penalty} of {given:g} for attributes as "
+                'they are has no meaning; divide the columns, or pass "auto".'
+            )
         return pairwise.given_model(cells, self.penalty, given)
 
     def standard_errors(self) -> np.ndarray:

@@ -19,6 +19,7 @@ from sparing.learners.saving import Groups, Saved
 from sparing.linalg.threads import one_blas_thread
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
+from sparing.models.scaling import extreme_units, in_moderate_units
 from sparing.models.selection import planning_weights
 from sparing.models.summary import Summary, summarize
 from sparing.progress import Progress, unnoticed
@@ -138,6 +139,7 @@ class KeepingLearner(Saved, Loop):
     def _replan(self) -> None:
         """Let the next looks follow what was seen."""
         cells, shop = self.bought.in_order(), self.buyer.shop
+        cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
         summary = summarize(cells)
         with one_blas_thread(self.n_attributes <= ONE_THREAD):
             weights = planning_weights(cells, summary) / summary.target_spreads

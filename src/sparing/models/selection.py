@@ -14,6 +14,7 @@ from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.risk import from_seen, unbiased_losses
+from sparing.models.scaling import at_any_scale
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
@@ -171,6 +172,7 @@ def best_kind(parts: Sequence[Split], kinds: Sequence[Kind], step: Callable[[], 
     return best if _worse(lines.losses[0], tried[best].losses[0], STANDARD_ERRORS) else None
 
 
+@at_any_scale
 def usual_model(cells: Cells, family: Family, why: str = "it was asked for") -> FittedModel:
     """The usual candidate of a family."""
     summary = summarize(cells)
@@ -188,6 +190,7 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
+@at_any_scale
 def select(
     cells: Cells, competing: Sequence[Family], features: str = "linear", progress: Progress = unnoticed
 ) -> FittedModel:

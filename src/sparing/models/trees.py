@@ -1,5 +1,8 @@
 """Boosted trees on rows with holes: what columns do together, which a sum of curves cannot say."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -16,23 +19,34 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 
 
 class BoostedTrees:
-    """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes."""
+    """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes.
+
+    Its gradients are single precision, so targets are divided by powers of two first, which is exact.
+    """
 
     def __init__(self, cells: Cells):
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         self.columns = np.unique(cells.attributes)  # a column without a value is refused by some versions
         rows = rows_with_holes(cells)[:, self.columns]
+        self.units, self.target_units = np.zeros(self.columns.size, int), np.frexp(np.abs(cells.targets).max(axis=0))[1]
         with threadpool_limits(1, user_api="openmp"):  # with more, threads wait for each other on tables of this size
             self.models = [
                 HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0).fit(rows, target)
-                for target in cells.targets.T
+                for target in np.ldexp(cells.targets, -self.target_units).T
             ]
 
     def predict(self, X) -> np.ndarray:
         """Predictions for rows, with NaN or whole: (n, n_outputs)."""
+        rows = np.ldexp(X[:, self.columns], -self.units)
         with threadpool_limits(1, user_api="openmp"):
-            return np.column_stack([model.predict(X[:, self.columns]) for model in self.models])
+            return np.ldexp(np.column_stack([model.predict(rows) for model in self.models]), self.target_units)
+
+    def in_units(self, attributes: np.ndarray, targets: np.ndarray) -> Self:
+        """The same trees, for attributes and targets multiplied by these powers of two."""
+        trees = copy(self)
+        trees.units, trees.target_units = self.units + attributes[self.columns], self.target_units + targets
+        return trees
 
 
 def boosting_seconds(cells: Cells) -> float:
