@@ -13,7 +13,7 @@ from sparing.learners import PairwiseMoments
 from sparing.models.scaling import EXTREME, extreme_units, in_moderate_units
 
 X, Y = planted(150, d=6)
-Y = Y + np.abs(X[:, 0])
+Y = Y + np.abs(X[:, 0] - X[:, 0].mean())
 MODELS = {
     "auto": BudgetRidge(3, random_state=0),
     "curves": BudgetRidge(3, features="additive", random_state=0),
@@ -68,7 +68,7 @@ def test_what_is_described_is_in_the_units_of_the_data():
 
 
 def test_the_effect_of_a_column_is_in_its_own_unit():
-    model, bent = BudgetRidge(6, features="additive", random_state=0), np.abs(X[:, 0])
+    model, bent = BudgetRidge(6, features="additive", random_state=0), np.abs(X[:, 0] - X[:, 0].mean())
     ordinary = model.fit(X, bent).effect(0)
     scaled = model.fit(np.ldexp(X, 700), np.ldexp(bent, 500)).effect(0)
     assert ordinary[0].size > 3  # a curve, not a line
