@@ -5,18 +5,19 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from shlex import quote
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from sparing import progress
 from sparing.files import InputError
+from sparing.progress import Progress
 
 app = typer.Typer(
     help="Train linear models without paying for everything.",
@@ -50,15 +51,9 @@ def main(
         raise typer.Exit
 
 
-@contextmanager
-def progress_bar(quiet: bool, *, doing: str = "comparing") -> Iterator[Callable[[float], None]]:
-    """A progress bar with the remaining time, on the error stream."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
-               TextColumn("left:"), TimeRemainingColumn())  # fmt: skip
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("starting (the first run compiles for half a minute)", total=1.0)
-        yield lambda part: bar.update(task, advance=part, description=doing)
+def progress_bar(quiet: bool, *, doing: str = "comparing") -> AbstractContextManager[Progress]:
+    """A progress bar with the remaining time, unless the command is to be quiet."""
+    return progress.progress_bar(not quiet, doing)
 
 
 # Tables -------------------------------------------------------------------------------------------------------------

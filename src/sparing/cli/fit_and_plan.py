@@ -157,7 +157,6 @@ def plan_command(
 
 
 def _show_plan(cells, prospects, reading: str) -> None:
-    import numpy as np
 
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"

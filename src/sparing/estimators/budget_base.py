@@ -18,9 +18,11 @@ from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
 from sparing.learners.keepers import WIDEST_LASSO
 from sparing.learners.keeping import KeepingLearner
+from sparing.progress import Stages, noticed
 
 LEARNERS = ("auto", "online", "pairwise", "factor")
 WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many "auto" is an online learner
+BUYING = 0.2  # of the time of a fit, about, as progress has it
 USUAL_BUDGET = 5  # attributes per example, or all if there are fewer
 ONLINE_ONLY = ("radius", "step_size", "scale", "pilot", "fit_intercept")
 KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
@@ -44,6 +46,7 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
     n_examples: int | None = None
     random_state: Any = None
     n_jobs: None = None
+    verbose: Any = False
     radius: Any = "auto"
     step_size: Any = "auto"
     scale: Any = "auto"
@@ -221,13 +224,17 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         fit = self._start(y.shape[1], n_examples) if reset else self._fit
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
-        fit.run_checked(X, y, weights)
+        with noticed(self.verbose, "learning") as progress:
+            work = Stages(progress, {})
+            fit.run_checked(X, y, weights, progress=lambda rows: work.advance(BUYING * rows / X.shape[0]))
+            if n_examples is not None and isinstance(fit, KeepingLearner):  # partial_fit leaves it to its first use
+                fit.solve(lambda part: work.advance((1.0 - BUYING) * part))
+            work.finish()
         if reset:
             self._several = several
         self._take_over(fit)
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
-            _ = self.intercept_  # only partial_fit leaves this to its first use
 
     def _learn_cells(self, cells: Cells, names) -> None:
         """Learn from cells that were bought elsewhere."""

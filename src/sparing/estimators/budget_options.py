@@ -46,6 +46,9 @@ OPTIONS = """budget : int, float, "auto" or None
     n_jobs : None
         Kept for scikit-learn's conventions: learners that keep use all cores, an online learner is one sequence of
         steps.
+    verbose : bool or callable
+        Whether ``fit`` shows a bar with the time left, on the error stream if that is a terminal or notebook, when it
+        takes over two seconds. A callable is called with each part of the work that is done; parts add up to one.
     radius : float or "auto"
         Online learners only: bound on the norm of the weights of each output, for attributes divided by ``scale``.
         "auto" follows from ``alpha`` if that is given, else from the variances of targets and attributes in the pilot.

@@ -22,7 +22,14 @@ from sparing.models.trees import BoostedTrees
 
 FORMAT = 1  # raise it when files change so that older versions cannot read them; older formats stay readable
 ESTIMATORS = {cls.__name__: cls for cls in (BudgetRidge, BudgetLasso, BudgetSVR, BudgetClassifier)}
-LEARNT = ("n_features_in_", "feature_names_in_", "classes_", "target_name_", "_several", "_columns")  # where a model has them
+LEARNT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "target_name_",
+    "_several",
+    "_columns",
+)  # where a model has them
 
 
 def save_model(model: BudgetEstimator, path) -> Path:

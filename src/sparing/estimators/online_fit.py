@@ -1,5 +1,6 @@
 """From the options of an estimator to a pilot, an online learner, and the model in the data's own units."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
@@ -130,20 +131,21 @@ class OnlineFit:
             return 0
         return pilot_size(self.n_attributes, self.looks, self.n_examples) if self.pilot is None else self.pilot
 
-    def run_checked(self, X, y, weights=None) -> None:
+    def run_checked(self, X, y, weights=None, *, progress: Callable[[int], None] | None = None) -> None:
         """Learn from more rows, which have been checked; y has one column per output.
 
+        ``progress`` is called with the number of rows just done.
         An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
         """
         before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
         try:
-            self._learn_rows(X, y, weights)
+            self._learn_rows(X, y, weights, progress)
         except ValueError:
             vars(self).update(before)
             self.bought, self.buyer.ledger = self.bought.take(np.arange(pilot)), ledger
             raise
 
-    def _learn_rows(self, X, y, weights) -> None:
+    def _learn_rows(self, X, y, weights, progress) -> None:
         done = 0
         if self.learner is None:
             seen = self.buyer.ledger.examples
@@ -153,7 +155,7 @@ class OnlineFit:
             if self.buyer.ledger.examples == self.pilot_rows:
                 self._begin()
         if self.learner is not None and done < X.shape[0]:
-            self.learner.run_checked(X, y, weights, first=done)
+            self.learner.run_checked(X, y, weights, first=done, progress=progress)
 
     def _begin(self) -> None:
         """Make the learner from what the pilot says."""

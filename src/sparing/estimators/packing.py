@@ -12,8 +12,7 @@ from sparing.models.calibration import Calibration, HeldOut
 from sparing.models.gaussian import FittedModel, Gaussian
 
 KINDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (FittedModel, Gaussian, Calibration, HeldOut, Basis, Column, Kind, Columns)
+    kind.__name__: kind for kind in (FittedModel, Gaussian, Calibration, HeldOut, Basis, Column, Kind, Columns)
 }
 
 

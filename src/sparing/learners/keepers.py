@@ -12,7 +12,9 @@ from sparing.models import families, pairwise
 from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import imputed_candidates, imputed_errors
+from sparing.models.scaling import extreme_units
 from sparing.models.selection import affordable_families, select, usual_model
+from sparing.progress import Progress
 
 WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
 
@@ -53,9 +55,9 @@ class AutoLearner(KeepingLearner):
             )
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         _, expanded, _ = transformed(None, self.levels, cells)
-        return select(cells, affordable_families(expanded, self.penalty), self.features, self.levels)
+        return select(cells, affordable_families(expanded, self.penalty), self.features, self.levels, progress)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -70,8 +72,8 @@ class PairwiseMoments(KeepingLearner):
     ----------
     ridge : float or "auto"
         Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
-        eigenvalue, which measures the noise, for attributes divided by their ranges; of whole rows it is chosen by
-        cross-validation.
+        eigenvalue, which measures the noise, for attributes in units of their standard errors; of whole rows it is
+        chosen by cross-validation.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
     alpha : float or "auto"
@@ -97,14 +99,19 @@ class PairwiseMoments(KeepingLearner):
         self.alpha = checks.one_of_or(checks.positive, "alpha", self.alpha, ("auto",))
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         given = self.ridge if self.penalty == "ridge" else self.alpha
         whole = len(cells) == cells.n_examples * cells.n_attributes
         if given == "auto" and self.penalty == "ridge" and not whole:
             why = "half the noise is a good ridge, as a rule"
             return usual_model(cells, families.pairwise_moments("ridge"), why, self.levels)
         if given == "auto":
-            return select(cells, [families.pairwise_moments(self.penalty)], levels=self.levels)
+            return select(cells, [families.pairwise_moments(self.penalty)], levels=self.levels, progress=progress)
+        if extreme_units(cells).any:
+            raise ValueError(
+                f"some values are too large or small to be squared, so a {self.penalty} of {given:g} for attributes as "
+                'they are has no meaning; divide the columns, or pass "auto".'
+            )
         return pairwise.given_model(cells, self.penalty, given, self.levels)
 
     def standard_errors(self) -> np.ndarray:
@@ -151,13 +158,13 @@ class FactorModel(KeepingLearner):
         self.rounds = checks.one_of_or(checks.whole, "rounds", self.rounds, ("auto",))
         super().__post_init__()
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         if self.rank == "full":
             iterations = families.ITERATIONS if self.rounds == "auto" else self.rounds
             return usual_model(cells, families.full_covariance("ridge", iterations=iterations), levels=self.levels)
         ranks = families.RANKS if self.rank == "auto" else (self.rank,)
         stops = families.STOPS if self.rounds == "auto" else (self.rounds,)
-        return select(cells, [families.factor("ridge", ranks, stops)], levels=self.levels)
+        return select(cells, [families.factor("ridge", ranks, stops)], levels=self.levels, progress=progress)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -167,7 +174,7 @@ class MeanImputed(KeepingLearner):
     Parameters are those of :class:`KeepingLearner`.
     """
 
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         basis, cells, summary = transformed(None, self.levels, cells)
         chosen = imputed_candidates(cells, summary)[int(np.argmin(imputed_errors(cells)))]
         facts = {"setting": f"mean-imputed: {chosen.setting}", "families": ["mean-imputed"]}

@@ -22,8 +22,10 @@ from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
 from sparing.models.missing import with_conditional_means
+from sparing.models.scaling import extreme_units, in_moderate_units
 from sparing.models.selection import planning_weights
 from sparing.models.summary import Summary, target_moments
+from sparing.progress import Progress, unnoticed
 from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
@@ -168,6 +170,7 @@ class KeepingLearner(Saved, Loop):
     def _replan(self) -> None:
         """Let the next looks follow what was seen."""
         cells, shop = self.bought.to_learn_from(), self.buyer.shop
+        cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
         basis, cells, summary = transformed(None, self.levels, cells)
         with one_blas_thread(self.n_attributes <= ONE_THREAD):
             weights = planning_weights(cells, summary) / summary.target_spreads
@@ -204,16 +207,20 @@ class KeepingLearner(Saved, Loop):
     # The model -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _fit(self, cells: Cells) -> FittedModel:
+    def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         """The model of these cells, of which there is at least one."""
 
     @property
     def fitted(self) -> FittedModel:
         """The model, fitted when it is first asked for after something was told."""
+        return self.solve()
+
+    def solve(self, progress: Progress = unnoticed) -> FittedModel:
+        """The model; if it has to be fitted, ``progress`` is called with each part of the work that is done."""
         if self._fitted is None:
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
                 cells = self.bought.to_learn_from()
-                self._fitted = self._fit(cells) if len(cells) else self._untold()
+                self._fitted = self._fit(cells, progress) if len(cells) else self._untold()
                 if not self.buyer.shop.by_design:
                     self._fitted = with_conditional_means(self._fitted, cells)
         return self._fitted

@@ -50,6 +50,18 @@ class Calibration:
     errors: np.ndarray | None = None
     held_out: HeldOut | None = None
 
+    def in_units(self, targets: np.ndarray) -> Self:
+        """The same for targets multiplied by these powers of two."""
+        held_out = self.held_out
+        if held_out is not None:
+            held_out = HeldOut(
+                np.ldexp(held_out.targets, targets),
+                np.ldexp(held_out.predictions, targets),
+                np.ldexp(held_out.unexplained, targets[:, None] + targets),
+            )
+        total, least = (np.ldexp(variances, 2 * targets) for variances in (self.total, self.least))
+        return replace(self, total=total, least=least, held_out=held_out)
+
     def variances(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
         """Of targets, when so much of the ``claimed`` variance of predictions is left unexplained: (n, n_outputs)."""
         left = np.diagonal(unexplained, axis1=-2, axis2=-1)

@@ -1,6 +1,6 @@
 """Which model to take: what competes, one judge, one rule, and every threshold with the measurement that set it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.risk import from_seen
+from sparing.models.scaling import at_any_scale
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
+from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
@@ -59,16 +61,17 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
 
 def affordable_curves(cells: Cells, levels: np.ndarray | None = None) -> list[Kind]:
     """The kinds of curves that can be tried on these cells."""
-    scout = families.full_covariance("ridge")
+    scout, few = families.full_covariance("ridge"), thinned(cells, SCOUTS)
+    quick = [kind for kind in CURVES if scout.seconds(_curved(kind, few, levels)) <= QUICK_CURVES]
+    return [kind for kind in quick if scout.seconds(_curved(kind, cells, levels)) <= AFFORDABLE]
 
-    def seconds(kind, cells):
-        if levels is not None:  # categories have as many functions as there are common ones
-            return scout.seconds(Size.of(transformed(kind, levels, cells)[1]))
-        size, functions = Size.of(cells), 1 + kind.hinges
-        return scout.seconds(Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3))
 
-    few = thinned(cells, SCOUTS)
-    return [k for k in CURVES if seconds(k, few) <= QUICK_CURVES and seconds(k, cells) <= AFFORDABLE]
+def _curved(kind: Kind | None, cells: Cells, levels: np.ndarray | None = None) -> Size:
+    """The size of a fit to functions of this kind; categories have as many functions as there are common ones."""
+    if levels is not None:
+        return Size.of(transformed(kind, levels, cells)[1])
+    size, functions = Size.of(cells), 1 if kind is None else 1 + kind.hinges
+    return Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3)
 
 
 def thinned(cells: Cells, most: int) -> Cells:
@@ -130,14 +133,21 @@ def _worse(losses: np.ndarray, others: np.ndarray, standard_errors: float) -> bo
 
 
 def cross_validate(
-    parts: Sequence[Split], competing: Sequence[Family], kind: Kind | None = None, levels: np.ndarray | None = None
+    parts: Sequence[Split],
+    competing: Sequence[Family],
+    kind: Kind | None = None,
+    levels: np.ndarray | None = None,
+    step: Callable[[], None] = lambda: None,
 ) -> CrossValidation:
-    """Judge all candidates of all families on every split."""
+    """Judge all candidates of all families on every split; ``step`` is called after each family."""
     names: list[tuple[int, str]] = []
     targets, predictions, likelihoods, fitted = [], [], [], []
     for learnt, judged in parts:
         basis, learnt, summary, judged = transformed(kind, levels, learnt, judged)
-        found = [(at, c) for at, family in enumerate(competing) for c in family.candidates(learnt, summary)]
+        found = []
+        for at, family in enumerate(competing):
+            found += [(at, c) for c in family.candidates(learnt, summary)]
+            step()
         names = [(at, c.setting) for at, c in found]
         seen = [from_seen(judged, summary, c.attributes(), c.weights) for _, c in found]
         targets.append((judged.targets - summary.target_means) / summary.target_spreads)
@@ -155,15 +165,21 @@ def cross_validate(
     )
 
 
-def best_kind(parts: Sequence[Split], kinds: Sequence[Kind], levels: np.ndarray | None = None) -> Kind | None:
+def best_kind(
+    parts: Sequence[Split],
+    kinds: Sequence[Kind],
+    levels: np.ndarray | None = None,
+    step: Callable[[], None] = lambda: None,
+) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
     scout = [families.full_covariance("ridge", iterations=SCOUTING)]
-    lines = cross_validate(parts, scout, None, levels)
-    tried = {kind: cross_validate(parts, scout, kind, levels) for kind in kinds}
+    lines = cross_validate(parts, scout, None, levels, step)
+    tried = {kind: cross_validate(parts, scout, kind, levels, step) for kind in kinds}
     best = min(kinds, key=lambda kind: tried[kind].losses.mean())
     return best if _worse(lines.losses[0], tried[best].losses[0], STANDARD_ERRORS) else None
 
 
+@at_any_scale
 def usual_model(
     cells: Cells, family: Family, why: str = "it was asked for", levels: np.ndarray | None = None
 ) -> FittedModel:
@@ -183,24 +199,31 @@ def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
+@at_any_scale
 def select(
-    cells: Cells, competing: Sequence[Family], features: str = "linear", levels: np.ndarray | None = None
+    cells: Cells,
+    competing: Sequence[Family],
+    features: str = "linear",
+    levels: np.ndarray | None = None,
+    progress: Progress = unnoticed,
 ) -> FittedModel:
     """The average of the candidates that predict held-out targets best from what was seen, fitted to all examples.
 
     The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
     or "auto" (the same, averaged with boosted trees where they help). ``levels`` is the number of categories of each
-    attribute, 0 for a numeric one.
+    attribute, 0 for a numeric one; ``progress`` is told which parts of the work are done.
     """
     competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
         return usual_model(cells, competing[0], "there are too few examples to choose by", levels)
     cells = cells.only(summarize(cells).known)
     kinds = [] if features == "linear" else affordable_curves(cells, levels)
-    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds, levels) if kinds else None
     few = thinned(cells, JUDGES)
-    parts = splits(few, sum(family.seconds(Size.of(few)) for family in competing))
-    judged = cross_validate(parts, competing, kind, levels)
+    parts = splits(few, seconds := sum(family.seconds(Size.of(few)) for family in competing))
+    stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
+    scouted = stages.steps("curves", FOLDS * (1 + len(kinds)))
+    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds, levels, scouted) if kinds else None
+    judged = cross_validate(parts, competing, kind, levels, stages.steps("families", len(parts) * len(competing)))
     best, chosen = judged.among(_allowed(judged, competing))
     basis, expanded, summary = transformed(kind, levels, cells)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
@@ -209,14 +232,30 @@ def select(
     named = {(at, c.setting): c for at, group in found.items() for c in group}
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
-    ours = judged.predictions[chosen].mean(axis=0)
-    model, held_out = with_trees(model, cells, parts, judged, ours, levels) if features == "auto" else (model, ours)
+    stages.steps("fit", 1)()
+    ours = held_out = judged.predictions[chosen].mean(axis=0)
+    if features == "auto":
+        step = stages.steps("trees", TREES_JUDGED + 1)
+        model, held_out = with_trees(model, cells, parts, judged, ours, levels, step)
     model = calibrated(model, summary, parts, judged.targets, held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     share = seen_share(_judgeable(thinned(expanded, SCOUTS)), summary, model)
     risk = whole_row_risk(judged.targets, ours, held_out, share)
+    stages.finish()
     return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
+
+
+def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
+    """Estimated seconds of the stages of a choice, given those of judging families on lines."""
+    scout, few = families.full_covariance("ridge", SCOUTING), thinned(cells, SCOUTS)
+    trees = (TREES_JUDGED + 1) * boosting_seconds(cells) if features == "auto" else 0.0
+    return {
+        "curves": FOLDS * sum(scout.seconds(_curved(kind, few)) for kind in (None, *kinds)) if kinds else 0.0,
+        "families": judging,
+        "fit": scout.seconds(Size.of(cells)),
+        "trees": trees if trees <= (TREES_JUDGED + 1) * AFFORDABLE else 0.0,
+    }
 
 
 def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
@@ -245,6 +284,7 @@ def with_trees(
     judged: CrossValidation,
     ours: np.ndarray,
     levels: np.ndarray | None = None,
+    step: Callable[[], None] = lambda: None,
 ) -> tuple[FittedModel, np.ndarray]:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
@@ -257,6 +297,7 @@ def with_trees(
     residuals, moves = np.empty((2, 0, cells.n_outputs))
     for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
         theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
+        step()
         here = slice(done, done + held_out.n_examples)
         roots = np.sqrt(judged.examples[here, None])
         move = roots * ((theirs - summary.target_means) / summary.target_spreads - ours[here])

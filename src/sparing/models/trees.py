@@ -1,6 +1,8 @@
 """Boosted trees on rows with holes: what columns do together, which a sum of curves cannot say."""
 
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -20,6 +22,8 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 class BoostedTrees:
     """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes.
 
+    Its gradients are single precision, so targets are divided by powers of two first, which is exact.
+
     Columns of up to 63 categories (``levels``) are split by category; codes of more are taken for numbers. They are a
     pure function of the cells. Those of a model that was read from a file are fitted when first needed.
     """
@@ -28,6 +32,7 @@ class BoostedTrees:
         self._cells, self.columns = cells, np.unique(cells.attributes)  # some versions refuse a column without a value
         levels = np.zeros(cells.n_attributes, np.int64) if levels is None else levels
         self._categorical = ((levels > 0) & (levels <= BINS))[self.columns]
+        self.units, self.target_units = np.zeros(self.columns.size, int), np.frexp(np.abs(cells.targets).max(axis=0))[1]
         if at_once:
             _ = self.models
 
@@ -44,14 +49,20 @@ class BoostedTrees:
                 HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **options).fit(
                     rows, target, sample_weight=weights
                 )
-                for target in cells.targets.T
+                for target in np.ldexp(cells.targets, -self.target_units).T
             ]
 
     def predict(self, X) -> np.ndarray:
         """Predictions for rows, with NaN or whole: (n, n_outputs)."""
-        models = self.models
+        models, rows = self.models, np.ldexp(X[:, self.columns], -self.units)
         with threadpool_limits(1, user_api="openmp"):
-            return np.column_stack([model.predict(X[:, self.columns]) for model in models])
+            return np.ldexp(np.column_stack([model.predict(rows) for model in models]), self.target_units)
+
+    def in_units(self, attributes: np.ndarray, targets: np.ndarray) -> Self:
+        """The same trees, for attributes and targets multiplied by these powers of two."""
+        trees = copy(self)
+        trees.units, trees.target_units = self.units + attributes[self.columns], self.target_units + targets
+        return trees
 
 
 def boosting_seconds(cells: Cells) -> float:
