@@ -51,7 +51,7 @@ def test_short_names_are_distinct(names, expected):
 def test_dollar_signs_in_names_are_no_mathematics(monkeypatch, tmp_path, name):
     figure = drawn(monkeypatch, [name, "other"], tmp_path, title=f"{name}: {name}")
     assert figure.axes[0].get_yticklabels()[1].get_text() == name
-    prospect = SimpleNamespace(spend=10.0, few=0.5, few_deviation=0.1, whole=0.6, whole_deviation=0.1)
+    prospect = SimpleNamespace(spend=10.0, few=0.5, few_interval=(0.4, 0.6), whole=0.6, whole_interval=(0.5, 0.7))
     assert plot_plan([prospect], tmp_path / "plan.svg", title=name).stat().st_size > 1_000
 
 

@@ -20,7 +20,9 @@ from sparing.learners import AutoLearner, PairwiseMoments
 from sparing.models.em import StandardizedCells, nth_iterate
 from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
+from sparing.models.forecast import World as World
 from sparing.models.forecast import few_errors, whole_errors
+from sparing.models.forecast import relative_error as relative_error
 from sparing.models.gaussian import FittedModel
 from sparing.models.honest_risk import LEVEL
 from sparing.models.summary import summarize
