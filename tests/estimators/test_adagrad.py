@@ -45,7 +45,8 @@ def make_rows(n_rows=300, n=12, seed=0):
 @pytest.mark.parametrize("average", [False, True])
 def test_a_fit_is_the_optimiser_round_by_round(average, fit_intercept):
     X, y = make_rows()
-    model = OnlineRegressor(k=4, l2=0.01, batch_size=7, average=average, fit_intercept=fit_intercept, random_state=3)
+    options = {"k": 4, "l2": 0.01, "random_state": 3}
+    model = OnlineRegressor(step_size=1.0, batch_size=7, average=average, fit_intercept=fit_intercept, **options)
     model.fit(X, y)
     Z = np.hstack([X, np.ones((len(X), 1))]) if fit_intercept else X
     init, update = comp_adagrad(1.0, k=4, l2=0.01, random_state=3)
