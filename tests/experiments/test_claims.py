@@ -267,8 +267,10 @@ def test_numbers_and_explanations():
     claim = Claim("a is lower", Lower("a", "bb"), "because")
     held, failed = (assess(claim, runs(a=[a], bb=[0.5])) for a in (0.1, 0.9))
     assert (held.explanation, failed.explanation) == ("", "because")
-    assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4"
+    assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4 ± 0.015"
     between = Claim("", (Lower("a", "bb"), Lower("bb", "ccc")))
     numbers = assess(between, runs(a=[0.1, 0.1], bb=[0.5, 0.5], ccc=[0.9, 0.1])).numbers
-    assert numbers == "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 and +0"
+    words = "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 ± "
+    assert numbers.startswith(words)
+    assert " and +0 ± " in numbers
     assert str(Evidence("20", -0.4, 0.01, -1.0, 0.0)) == "20: -0.4 ± 0.01 (yes)"

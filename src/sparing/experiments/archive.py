@@ -17,7 +17,7 @@ POINT = ("panel", "algorithm", "spend", "seen")
 def write_archive(folder: Path, figure: Figure, runs: Iterable[Run]) -> Path:
     """Write ``folder/NAME.csv`` for the runs of a figure."""
     points: dict[tuple, dict[int, Run]] = {}
-    for run in runs:
+    for run in whole_repetitions(runs):
         points.setdefault(run[:3], {})[run.repetition] = run
     count = 1 + max(repetition for point in points.values() for repetition in point)
     lines = [",".join((*POINT, *map(str, range(count))))]
@@ -28,6 +28,17 @@ def write_archive(folder: Path, figure: Figure, runs: Iterable[Run]) -> Path:
     path = folder / f"{figure.name}.csv"
     write_text(path, "\n".join(lines) + "\n")
     return path
+
+
+def whole_repetitions(runs: Iterable[Run]) -> list[Run]:
+    """Those in which an algorithm ran at all of its spends: a command that was interrupted leaves others."""
+    runs = list(runs)
+    spends: dict[tuple, set[float]] = {}
+    done: dict[tuple, set[float]] = {}
+    for run in runs:
+        spends.setdefault(run[:2], set()).add(run.spend)
+        done.setdefault((*run[:2], run.repetition), set()).add(run.spend)
+    return [run for run in runs if done[*run[:2], run.repetition] == spends[run[:2]]]
 
 
 def read_archive(folder: Path, figure: Figure) -> list[Run]:

@@ -91,12 +91,13 @@ def _section(figure: Figure, runs: Runs, results: list[ClaimResult]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("docs", type=Path, help="folder of the documentation")
-    parser.add_argument("--from", dest="runs", type=Path, help="folder of runs; its finished figures are taken")
+    parser.add_argument("--from", dest="runs", type=Path, help="folder of runs; whole repetitions are taken")
     options = parser.parse_args()
     if options.runs:
         reproduction = Reproduction(options.runs, FULL, 0)
-        for figure in reproduction.finished():
-            write_archive(options.docs / "runs", figure, reproduction.runs(figure))
+        for figure in CATALOGUE:
+            if found := reproduction.runs(figure):
+                write_archive(options.docs / "runs", figure, found)
     print(write_page(options.docs))
 
 
