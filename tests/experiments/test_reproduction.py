@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,24 @@ def test_what_is_done_is_not_done_again(figure, tmp_path):
     assert path.read_text(encoding="utf-8") == before
 
 
+def test_runs_of_another_figure_on_the_same_data_are_taken_over(figure, tmp_path):
+    """And are those that the figure would have made."""
+    lender, borrower = replace(figure, number=2), replace(figure, number=3, lender="tiny-figure-2")
+    few = {"panel": lambda scale, seed: replace(small_data(scale, seed), algorithms=line_up("AERR", "Ridge"))}
+    alone, together = (Reproduction(tmp_path / name, TINY, 0) for name in ("alone", "together"))
+    for reproduction in (alone, together):
+        reproduction.open()
+    alone.run([replace(borrower, panels=few)])
+    together.run([replace(lender, panels=few), borrower])
+    mine = {run[:4]: run for run in together.runs(borrower)}
+    assert {run[:4]: run[:6] for run in alone.runs(borrower)}.items() <= {
+        key: run[:6] for key, run in mine.items()
+    }.items()
+    lent = {run[:4]: run for run in together.runs(lender)}
+    assert all(mine[key] == run for key, run in lent.items())  # times included: none was made twice
+    assert len(mine) > len(lent)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
 def test_a_killed_command_goes_on_where_it_was(tmp_path):
     folder = tmp_path / "out"
@@ -236,6 +255,9 @@ def test_the_catalogue_is_whole():
     for figure in CATALOGUE:
         assert figure.claims
         assert 0 < figure.minutes["quick"] < figure.minutes["full"] < 8 * 60
+        lenders = [other for other in CATALOGUE if other.name == figure.lender]
+        assert bool(lenders) == bool(figure.lender)
+        assert all(figure.panels.keys() <= other.panels.keys() for other in lenders)
 
 
 @pytest.mark.parametrize("figure", [*find_figures("effective-dimension"), *find_figures("compadagrad")])
