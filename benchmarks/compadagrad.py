@@ -21,12 +21,12 @@ from sparing.optim.prediction_losses import LOSSES
 
 MNIST = {
     "diagonal": {"optimizer": "diagonal", "step_size": 1.0, "delta": 1e-6},
-    "CompAdaGrad 25": {"k": 25, "delta": 1e-4},
-    "CompAdaGrad 64": {"k": 64, "delta": 1e-3},
-    "CompAdaGrad 128": {"k": 128, "delta": 1e-4},
-    "CompAdaGrad 256": {"k": 256, "delta": 1e-3, "tau": 3.2},
-    "RadaGrad 64": {"optimizer": "sketched", "k": 64, "delta": 1e-4},
-    "RadaGrad 256": {"optimizer": "sketched", "k": 256, "delta": 1e-4},
+    "CompAdaGrad 25": {"k": 25, "step_size": 1.0, "delta": 1e-4},
+    "CompAdaGrad 64": {"k": 64, "step_size": 1.0, "delta": 1e-3},
+    "CompAdaGrad 128": {"k": 128, "step_size": 1.0, "delta": 1e-4},
+    "CompAdaGrad 256": {"k": 256, "step_size": 1.0, "delta": 1e-3, "tau": 3.2},
+    "RadaGrad 64": {"optimizer": "sketched", "k": 64, "step_size": 1.0, "delta": 1e-4},
+    "RadaGrad 256": {"optimizer": "sketched", "k": 256, "step_size": 1.0, "delta": 1e-4},
     "full matrix": {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
 }
 RCV1 = {

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from scipy import optimize, sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import RidgeCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparing import OnlineClassifier, OnlineRegressor
+from sparing.estimators.adagrad import FACTORS
 from sparing.optim import comp_adagrad
 from sparing.optim.prediction_losses import LOSSES
 
@@ -45,7 +48,8 @@ def make_rows(n_rows=300, n=12, seed=0):
 @pytest.mark.parametrize("average", [False, True])
 def test_a_fit_is_the_optimiser_round_by_round(average, fit_intercept):
     X, y = make_rows()
-    model = OnlineRegressor(k=4, l2=0.01, batch_size=7, average=average, fit_intercept=fit_intercept, random_state=3)
+    options = {"k": 4, "l2": 0.01, "random_state": 3}
+    model = OnlineRegressor(step_size=1.0, batch_size=7, average=average, fit_intercept=fit_intercept, **options)
     model.fit(X, y)
     Z = np.hstack([X, np.ones((len(X), 1))]) if fit_intercept else X
     init, update = comp_adagrad(1.0, k=4, l2=0.01, random_state=3)
@@ -184,3 +188,64 @@ def test_the_scaled_sketch_is_the_unscaled_one_with_other_options():
 def test_options_of_the_compressed_method_are_refused_elsewhere(optimizer, option):
     with pytest.raises(ValueError, match="are of optimizer='compressed'; got optimizer="):
         OnlineRegressor(optimizer=optimizer, **option).fit(*make_rows()[:2])
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_an_automatic_step_is_the_best_of_its_runs(average):
+    """The model is the run with the least loss; before each row the one with the least loss so far predicted it."""
+    X, y = make_rows()
+    labels = np.where(y > 0, 1.0, -1.0)
+    shared = {"k": 4, "average": average, "random_state": 0}
+    runs = [OnlineClassifier(step_size=step, **shared).fit(X, labels) for step in FACTORS]
+    best = runs[int(np.argmin([run.online_loss_ for run in runs]))]
+    model = OnlineClassifier(**shared).fit(X, labels)
+    assert model.step_size_ == [best.step_size] == best.step_size_
+    np.testing.assert_array_equal(model.coef_, best.coef_)
+    np.testing.assert_array_equal(model.last_weights_, best.last_weights_)
+    assert model.regret_bound_ == best.regret_bound_
+    value, wrong, total, sums = LOSSES["logistic"].value, 0, 0.0, np.zeros(len(FACTORS))
+    followed = [OnlineClassifier(step_size=step, **{**shared, "average": False}) for step in FACTORS]
+    for row, label in zip(X[:60], labels[:60], strict=True):
+        scores = np.array([m.decision_function(row[None])[0] if hasattr(m, "coef_") else 0.0 for m in followed])
+        leader = int(np.argmin(sums))
+        total, wrong = total + value(scores[leader], label), wrong + ((scores[leader] > 0) != (label > 0))
+        sums += value(scores, label)
+        for m in followed:
+            m.partial_fit(row[None], [label], classes=[-1.0, 1.0])
+    short = OnlineClassifier(**shared).fit(X[:60], labels[:60])
+    assert (short.online_loss_, short.online_error_) == (pytest.approx(total / 60), wrong / 60)
+
+
+def test_automatic_steps_have_the_units_of_the_targets():
+    """Predictions grow with the targets, but for the small deltas; a first target near zero does no harm."""
+    X, y = make_rows(600)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), y / y.std()
+    y[0] = 1e-12
+    fits = [OnlineRegressor(random_state=0).fit(X, unit * y) for unit in (1.0, 1000.0)]
+    assert fits[1].step_size_ == pytest.approx(1000 * fits[0].step_size_)
+    assert np.std(fits[1].predict(X) / 1000 - fits[0].predict(X)) < 0.02
+    assert all(model.score(X, unit * y) > 0.97 for model, unit in zip(fits, (1.0, 1000.0), strict=True))
+    assert fits[0].regret_bound_ is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_defaults_work_on_standardised_data(seed):
+    """One pass over a few hundred rows; step size 1, the former default, is as bad as R² = -5 here."""
+    X, y = load_diabetes(return_X_y=True)
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:300], order[300:]
+    ridge = RidgeCV(np.logspace(-3, 5, 17)).fit(X[train], y[train]).score(X[test], y[test])
+    assert OnlineRegressor(random_state=seed).fit(X[train], y[train]).score(X[test], y[test]) > ridge - 0.1
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:400], order[400:]
+    assert OnlineClassifier(random_state=seed).fit(X[train], y[train]).score(X[test], y[test]) > 0.93
+
+
+def test_a_stream_of_zeros_moves_nothing():
+    X, _ = make_rows(20)
+    model = OnlineRegressor(random_state=0).fit(X, np.zeros(20))
+    assert not model.coef_.any()
+    assert model.online_loss_ == 0.0

@@ -1,4 +1,4 @@
-"""Every comparison comes to each of the three verdicts, on runs whose answer is known."""
+"""Every comparison comes to each of the four verdicts, on runs whose answer is known."""
 
 from itertools import chain
 
@@ -48,8 +48,8 @@ def verdict(comparison, measured):
         ([0.5, 0.4, 0.503], "reproduced"),  # open at one spend of three, contradicted at none
         ([0.5, 0.4, 0.6], "partly"),
         ([0.5, 0.601, 0.501], "partly"),  # it holds at one spend, the others are open
-        ([0.9, 0.8, 0.6], "not"),
-        ([0.701, 0.601, 0.501], "not"),  # statistically indistinguishable
+        ([0.9, 0.8, 0.6], "not reproduced"),
+        ([0.701, 0.601, 0.501], "cannot be told"),  # statistically indistinguishable
     ],
 )
 def test_lower(first, expected):
@@ -60,7 +60,7 @@ def test_lower_by_a_factor_and_in_a_part():
     measured = runs(a=[0.5, 0.2, 0.1], bb=[0.6, 0.6, 0.6])
     assert verdict(Lower("a", "bb", factor=2.0), measured) == "partly"
     assert verdict(Lower("a", "bb", factor=2.0, part="large"), measured) == "reproduced"
-    assert verdict(Lower("a", "bb", factor=2.0, part="small"), measured) == "not"
+    assert verdict(Lower("a", "bb", factor=2.0, part="small"), measured) == "not reproduced"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_lower_by_a_factor_and_in_a_part():
     [
         ([0.7, 0.6, 0.5], False, "reproduced"),
         ([0.7, 0.6, 0.9], False, "partly"),
-        ([0.4, 0.3, 0.2], False, "not"),
+        ([0.4, 0.3, 0.2], False, "not reproduced"),
         ([0.4, 0.3, 0.2], True, "reproduced"),
     ],
 )
@@ -84,8 +84,8 @@ def test_alike(first, or_better, expected):
         ([0.3, 0.3, 0.201], "reproduced"),
         ([0.3, 0.201, 0.201], "partly"),  # four of six hold, but one of three on this side
         ([0.3, 0.3, 0.15], "partly"),
-        ([0.201, 0.201, 0.201], "not"),
-        ([0.1, 0.1, 0.1], "not"),
+        ([0.201, 0.201, 0.201], "cannot be told"),
+        ([0.1, 0.1, 0.1], "not reproduced"),
     ],
 )
 def test_the_weaker_side_decides(high, expected):
@@ -99,9 +99,9 @@ def test_the_weaker_side_decides(high, expected):
     [
         ([0.9, 0.7, 0.5], "reproduced"),
         ([0.1, 0.2, 0.3], "reproduced"),  # from below
-        ([0.5, 0.7, 0.9], "not"),
-        ([0.7, 0.6, 0.701], "not"),  # statistically indistinguishable
-        ([0.5, 0.3, 0.1], "not"),  # it passes by and draws away
+        ([0.5, 0.7, 0.9], "not reproduced"),
+        ([0.7, 0.6, 0.701], "not reproduced"),  # it moves away, if only a little
+        ([0.5, 0.3, 0.1], "not reproduced"),  # it passes by and draws away
     ],
 )
 def test_narrows(first, expected):
@@ -123,7 +123,7 @@ def test_gains_across_panels():
 
     assert verdict(GrowsAcross("a", "bb"), panels(0.0, 0.1, 0.2)) == "reproduced"
     assert verdict(GrowsAcross("a", "bb"), panels(0.0, 0.2, 0.1)) == "partly"
-    assert verdict(GrowsAcross("a", "bb"), panels(0.2, 0.1, 0.0)) == "not"
+    assert verdict(GrowsAcross("a", "bb"), panels(0.2, 0.1, 0.0)) == "not reproduced"
 
 
 def test_what_both_share_cancels_in_a_ratio():
@@ -151,8 +151,8 @@ def test_steadier():
 
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 20)) == "reproduced"
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 0.05)) == "partly"
-    assert verdict(Steadier("a", "bb"), spreads(1.5, 1.5, 1.5)) == "not"  # five runs cannot tell
-    assert verdict(Steadier("a", "bb"), spreads(0.05, 0.05, 0.05)) == "not"
+    assert verdict(Steadier("a", "bb"), spreads(1.5, 1.5, 1.5)) == "cannot be told"  # five runs cannot tell
+    assert verdict(Steadier("a", "bb"), spreads(0.05, 0.05, 0.05)) == "not reproduced"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,11 @@ def test_where_there_is_nothing_few_experiments_say_otherwise(comparison, null):
 
 
 def test_falls():
-    for values, expected in (([0.9, 0.6, 0.3], "reproduced"), ([0.9, 0.3, 0.6], "partly"), ([0.3, 0.6, 0.9], "not")):
+    for values, expected in (
+        ([0.9, 0.6, 0.3], "reproduced"),
+        ([0.9, 0.3, 0.6], "partly"),
+        ([0.3, 0.6, 0.9], "not reproduced"),
+    ):
         assert verdict(Falls("a"), runs(a=values)) == expected
     assert verdict(Falls("a", part="small"), runs(a=[0.9, 0.3, 0.6])) == "reproduced"
 
@@ -223,7 +227,7 @@ def test_slope_is_that_of_a_power_law():
     (evidence,) = Slope("a", 0.4, 0.6).evidence(measured)
     assert evidence.estimate == pytest.approx(0.5, abs=1e-3)
     assert verdict(Slope("a", 0.4, 0.6), measured) == "reproduced"
-    assert verdict(Slope("a", 0.8, 1.2), measured) == "not"
+    assert verdict(Slope("a", 0.8, 1.2), measured) == "not reproduced"
     steep = measured_runs("steep", spread=0.01, a=[3 * spend for spend in SPENDS])
     flat = measured_runs("flat", spread=0.01, a=[3 * spend**0.5 for spend in SPENDS])
     assert verdict(Slope("a", 0.4, 0.6), Runs([*steep, *flat])) == "partly"
@@ -231,7 +235,7 @@ def test_slope_is_that_of_a_power_law():
 
 def test_printed_numbers():
     measured = Runs([Run(panel, "ratio", 0.0, 0, 0.0, value, 0.0) for panel, value in (("p", 0.45), ("q", 0.2))])
-    for values, expected in (((0.45, 0.2), "reproduced"), ((0.45, 0.9), "partly"), ((0.9, 0.9), "not")):
+    for values, expected in (((0.45, 0.2), "reproduced"), ((0.45, 0.9), "partly"), ((0.9, 0.9), "not reproduced")):
         assert verdict(Printed("ratio", values, (0.01, 0.01)), measured) == expected
 
 
@@ -263,8 +267,10 @@ def test_numbers_and_explanations():
     claim = Claim("a is lower", Lower("a", "bb"), "because")
     held, failed = (assess(claim, runs(a=[a], bb=[0.5])) for a in (0.1, 0.9))
     assert (held.explanation, failed.explanation) == ("", "because")
-    assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4"
+    assert held.numbers == "holds in 1 of 1 comparisons, contradicted in 0; mean estimate -0.4 ± 0.015"
     between = Claim("", (Lower("a", "bb"), Lower("bb", "ccc")))
     numbers = assess(between, runs(a=[0.1, 0.1], bb=[0.5, 0.5], ccc=[0.9, 0.1])).numbers
-    assert numbers == "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 and +0"
+    words = "holds in 2 of 2 and 1 of 2 comparisons, contradicted in 0 and 1; mean estimate -0.4 ± "
+    assert numbers.startswith(words)
+    assert " and +0 ± " in numbers
     assert str(Evidence("20", -0.4, 0.01, -1.0, 0.0)) == "20: -0.4 ± 0.01 (yes)"

@@ -23,8 +23,8 @@ def test_features_are_gaussian_kernels():
 def test_mnist_online_error_falls_with_k_and_is_least_for_the_full_matrix():
     """1,500 examples of one draw, where the gap to the diagonal method is some three points."""
     methods = {
-        "diagonal": {"optimizer": "diagonal", "delta": 1e-6},
-        "256": {"k": 256, "delta": 1e-3, "tau": 3.2},
+        "diagonal": {"optimizer": "diagonal", "step_size": 1.0, "delta": 1e-6},
+        "256": {"k": 256, "step_size": 1.0, "delta": 1e-3, "tau": 3.2},
         "full": {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
     }
     found = mnist_four_nine(methods, seed=1, n_examples=1500)
@@ -54,7 +54,7 @@ def test_on_correlated_rows_regret_lies_between_diagonal_and_full():
         X = factors * 3.0 ** -np.arange(4) @ rng.standard_normal((4, 64)) + 0.001 * rng.standard_normal((800, 64))
         X /= np.linalg.norm(X, axis=1).mean()
         y = np.where(rng.random(800) < 1 / (1 + np.exp(-2 * factors.sum(axis=1))), 1, -1)
-        model = OnlineClassifier(fit_intercept=False, random_state=seed, **options).fit(X, y)
+        model = OnlineClassifier(step_size=1.0, fit_intercept=False, random_state=seed, **options).fit(X, y)
         best = optimize.minimize(lambda w: value(X @ w, y).sum() + 1e-3 * w @ w, np.zeros(64)).x
         model.coef_ = best[None]
         suffered = model.online_loss_ * 800 - value(X @ best, y).sum()

@@ -1,10 +1,13 @@
 """Tiny figures run for real: kept run by run, gone on with, refused where settings differ."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +15,13 @@ from typer.testing import CliRunner
 
 from sparing.cli import app
 from sparing.datasets import make_power_law
+from sparing.experiments.archive import read_archive, write_archive
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Lower, Printed
 from sparing.experiments.figures import RATIO, Figure, Scale, Task
 from sparing.experiments.journal import Journal, Run
 from sparing.experiments.kukliansky_shamir import ADAGRAD, ADAGRAD_STYLES
+from sparing.experiments.page import write_page
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
 from sparing.experiments.report import write_report
@@ -70,6 +75,38 @@ def test_every_run_of_the_protocol_is_there_and_as_the_library_gives_it(figure, 
         assert words in page
 
 
+def test_archived_runs_give_the_same_verdicts_and_page(figure, tmp_path, monkeypatch):
+    """Errors to four digits, the mean of what was seen; series that ran less often are named on the page."""
+    reproduction = Reproduction(tmp_path / "out", TINY, 0)
+    reproduction.open()
+    reproduction.run([figure])
+    for folder in ("docs/runs", "docs/pictures/reproduction"):
+        (tmp_path / folder).mkdir(parents=True)
+    runs = reproduction.runs(figure)
+    write_archive(tmp_path / "docs" / "runs", figure, runs)
+    archived = {run[:4]: run for run in read_archive(tmp_path / "docs" / "runs", figure)}
+    assert archived.keys() == {run[:4] for run in runs}
+    assert all(archived[run[:4]].error == pytest.approx(run.error, rel=1e-3) for run in runs)
+    seen = np.mean([run.seen for run in runs if run.algorithm == "AERR" and run.spend == 4000.0])
+    assert archived["panel", "AERR", 4000.0, 0].seen == pytest.approx(seen)
+    monkeypatch.setattr("sparing.experiments.page.CATALOGUE", [figure])
+    monkeypatch.setattr("sparing.experiments.page.PAPERS", {"tiny": "A tiny paper"})
+    text = write_page(tmp_path / "docs").read_text(encoding="utf-8")
+    for result in reproduction.assess(figure):
+        assert f"| {result.claim.words} | {result.verdict} | holds in" in text
+    assert "## A tiny paper, figure 1\n\nTwenty attributes. 3 repetitions of each point (keeping all cells: 1)." in text
+    assert (tmp_path / "docs/pictures/reproduction/tiny-figure-1.png").exists()
+
+
+def test_the_page_is_that_of_the_archived_runs(tmp_path):
+    """Whoever changes runs or claims writes the page again: python -m sparing.experiments.page docs."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    shutil.copytree(docs / "runs", tmp_path / "runs")
+    (tmp_path / "pictures" / "reproduction").mkdir(parents=True)
+    written = write_page(tmp_path).read_text(encoding="utf-8")
+    assert written == (docs / "reproduction-claims.md").read_text(encoding="utf-8")
+
+
 def test_what_is_done_is_not_done_again(figure, tmp_path):
     reproduction = Reproduction(tmp_path, TINY, 0)
     reproduction.open()
@@ -86,6 +123,24 @@ def test_what_is_done_is_not_done_again(figure, tmp_path):
     assert len(before.splitlines()) == 33
     reproduction.run([figure])
     assert path.read_text(encoding="utf-8") == before
+
+
+def test_runs_of_another_figure_on_the_same_data_are_taken_over(figure, tmp_path):
+    """And are those that the figure would have made."""
+    lender, borrower = replace(figure, number=2), replace(figure, number=3, lender="tiny-figure-2")
+    few = {"panel": lambda scale, seed: replace(small_data(scale, seed), algorithms=line_up("AERR", "Ridge"))}
+    alone, together = (Reproduction(tmp_path / name, TINY, 0) for name in ("alone", "together"))
+    for reproduction in (alone, together):
+        reproduction.open()
+    alone.run([replace(borrower, panels=few)])
+    together.run([replace(lender, panels=few), borrower])
+    mine = {run[:4]: run for run in together.runs(borrower)}
+    assert {run[:4]: run[:6] for run in alone.runs(borrower)}.items() <= {
+        key: run[:6] for key, run in mine.items()
+    }.items()
+    lent = {run[:4]: run for run in together.runs(lender)}
+    assert all(mine[key] == run for key, run in lent.items())  # times included: none was made twice
+    assert len(mine) > len(lent)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
@@ -200,6 +255,9 @@ def test_the_catalogue_is_whole():
     for figure in CATALOGUE:
         assert figure.claims
         assert 0 < figure.minutes["quick"] < figure.minutes["full"] < 8 * 60
+        lenders = [other for other in CATALOGUE if other.name == figure.lender]
+        assert bool(lenders) == bool(figure.lender)
+        assert all(figure.panels.keys() <= other.panels.keys() for other in lenders)
 
 
 @pytest.mark.parametrize("figure", [*find_figures("effective-dimension"), *find_figures("compadagrad")])

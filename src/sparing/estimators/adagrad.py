@@ -1,6 +1,7 @@
 """Online linear models with the AdaGrad family: one pass, one gradient per round."""
 
 from dataclasses import KW_ONLY, dataclass
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,12 +10,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sparing import checks
-from sparing.estimators.adagrad_run import Run, begin
+from sparing.estimators.adagrad_run import Race, begin
 from sparing.optim import adagrad, comp_adagrad, full_adagrad, rada_grad
 from sparing.optim.prediction_losses import LOSSES
 from sparing.optim.vectors import Optimizer, strengths
 
 OPTIMIZERS = ("diagonal", "full", "compressed", "sketched")
+FACTORS = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # automatic steps, in mean absolute targets: benchmarks/online_steps.py
 
 
 @dataclass(eq=False, repr=False)
@@ -24,7 +26,7 @@ class OnlineLinear(BaseEstimator):
     loss: str = "squared"
     _: KW_ONLY
     optimizer: str = "compressed"
-    step_size: float = 1.0
+    step_size: float | str = "auto"
     k: Any = "auto"
     tau: float = 1.0
     delta: float = 1e-4
@@ -42,7 +44,7 @@ class OnlineLinear(BaseEstimator):
 
     _losses: ClassVar[tuple[str, ...]]
 
-    def _make_optimizer(self, n_weights: int) -> Optimizer:
+    def _make_optimizer(self, step_size: float, *, n_weights: int) -> Optimizer:
         """The optimiser that the options describe; checks all of them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
@@ -51,18 +53,18 @@ class OnlineLinear(BaseEstimator):
             raise ValueError(f"scaled=, delta_r= and delta_c= are of optimizer='compressed'; got optimizer={kind!r}.")
         common: dict[str, Any] = {"delta": self.delta, "l2": self.l2}
         if kind == "diagonal":
-            return adagrad(self.step_size, l1=self.l1, **common)
+            return adagrad(step_size, l1=self.l1, **common)
         common["refresh"] = self.refresh
         if kind == "full":
-            return full_adagrad(self.step_size, l1=self.l1, **common)
+            return full_adagrad(step_size, l1=self.l1, **common)
         automatic = isinstance(self.k, str) and checks.one_of("k", self.k, ("auto",)) == "auto"
         common["k"] = max(1, min(64, n_weights // 2)) if automatic else self.k
         common["random_state"] = self.random_state
         if kind == "compressed":
-            return comp_adagrad(self.step_size, tau=self.tau, l1=self.l1, **common, **as_printed)
+            return comp_adagrad(step_size, tau=self.tau, l1=self.l1, **common, **as_printed)
         if self.l1:
             raise ValueError("optimizer='sketched' has no L1 step; pass l1=0, or optimizer='compressed'.")
-        return rada_grad(self.step_size, **common)
+        return rada_grad(step_size, **common)
 
     def _check(self, X, *, reset: bool, **more):
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, **more)
@@ -70,19 +72,18 @@ class OnlineLinear(BaseEstimator):
     def _learn(self, X, targets, *, reset: bool, n_passes: int = 1) -> None:
         """Continue with these rows; ``targets`` has one column per weight vector."""
         n_weights = X.shape[1] + bool(self.fit_intercept)
-        optimizer = self._make_optimizer(n_weights)
+        checks.one_of_or(checks.positive, "step_size", self.step_size, ("auto",))
+        automatic = isinstance(self.step_size, str)
+        make = cache(partial(self._make_optimizer, n_weights=n_weights))
         size = checks.whole("batch_size", self.batch_size)
         if reset:
-            self._runs: list[Run] = [begin(n_weights, optimizer) for _ in range(targets.shape[1])]
+            factors = FACTORS if automatic else (float(self.step_size),)
+            self._races: list[Race] = [begin(n_weights, make, factors, automatic=automatic) for _ in targets.T]
             self._n_seen, self._n_wrong = 0, 0
-        options: dict[str, Any] = {
-            "loss": LOSSES[self.loss],
-            "optimizer": optimizer,
-            "intercept": bool(self.fit_intercept),
-        }
+        options: dict[str, Any] = {"loss": LOSSES[self.loss], "make": make, "intercept": bool(self.fit_intercept)}
         for first in [*range(0, X.shape[0], size)] * n_passes:
             rows, wanted = X[first : first + size], targets[first : first + size]
-            scores = [run.learn(rows, wanted[:, i], **options) for i, run in enumerate(self._runs)]
+            scores = [race.learn(rows, wanted[:, i], **options) for i, race in enumerate(self._races)]
             self._n_seen += len(wanted)
             self._n_wrong += self._mistakes(np.array(scores).T, wanted)
         self._publish(X.shape[1])
@@ -92,25 +93,31 @@ class OnlineLinear(BaseEstimator):
 
     def _publish(self, n_features: int) -> None:
         """The averaged iterate, or the last one."""
-        weights = np.array([run.total / run.n_rounds if self.average else run.weights for run in self._runs])
-        self.last_weights_ = np.array([run.weights for run in self._runs])
+        runs = [race.best for race in self._races]
+        weights = np.array([run.total / run.n_rounds if self.average else run.weights for run in runs])
+        self.last_weights_ = np.array([run.weights for run in runs])
+        self.step_size_: Any = np.array([race.step_size for race in self._races])
         self.coef_ = weights[:, :n_features]
         self.intercept_: Any = weights[:, n_features] if self.fit_intercept else np.zeros(len(weights))
-        self.n_iter_ = self._runs[0].n_rounds
-        self.online_loss_ = sum(run.loss for run in self._runs) / self._n_seen
+        self.n_iter_ = runs[0].n_rounds
+        self.online_loss_ = sum(race.loss for race in self._races) / self._n_seen
 
     @property
     def regret_bound_(self) -> float | None:
         """The bound on the regret against the fitted weights: see the class."""
         check_is_fitted(self, "coef_")
-        if self.optimizer == "sketched":
+        if self.optimizer == "sketched" or any(race.unit != 1 for race in self._races):
             return None
         coef, intercept = np.atleast_2d(self.coef_), np.reshape(self.intercept_, (-1, 1))
         weights = np.hstack([coef, intercept]) if self.fit_intercept else coef
         tau = self.tau if self.optimizer == "compressed" else 1.0
         deltas = {"delta_r": self.delta_r, "delta_c": self.delta_c}
-        options = strengths(self.step_size, self.delta, self.l2, self.l1, tau, **deltas)
-        return sum(run.bound(row, options, scaled=self.scaled) for run, row in zip(self._runs, weights, strict=True))
+        return sum(
+            race.best.bound(
+                row, strengths(race.step_size, self.delta, self.l2, self.l1, tau, **deltas), scaled=self.scaled
+            )
+            for race, row in zip(self._races, weights, strict=True)
+        )
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -136,7 +143,11 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         :math:`\frac12 (z - y)^2` or :math:`|z - y|`.
     optimizer : {"compressed", "diagonal", "full", "sketched"}, default="compressed"
         :func:`sparing.optim.comp_adagrad`, ``adagrad``, ``full_adagrad`` or ``rada_grad``.
-    step_size, tau, delta, delta_r, delta_c, scaled, l2, l1, refresh : float, bool or int
+    step_size : float or "auto", default="auto"
+        Step size of the optimiser. "auto" makes five runs side by side, with 1/256, 1/64, 1/16, 1/4 and 1 times the
+        mean absolute target. In every round the run with the least loss so far predicts, and in the end it is the
+        model. It is meant for standardised attributes, and takes five times the time and memory.
+    tau, delta, delta_r, delta_c, scaled, l2, l1, refresh : float, bool or int
         Options of the optimiser; ``delta_r``, ``delta_c`` and ``scaled`` belong to "compressed". Penalties include the
         intercept, the weight of a constant 1.
     k : int or "auto"
@@ -156,20 +167,23 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     coef_, intercept_ : array, float
     last_weights_ : array of shape (1, n_features + 1), one row per class with several
         The last iterate, intercept at the end, whether or not ``coef_`` is the average.
+    step_size_ : float, or an array with one entry per weight vector
+        The step size of the run that is the model.
     n_iter_ : int
         Rounds.
     online_loss_ : float
         Mean loss of the rows, each predicted before it was learnt from.
     regret_bound_ : float or None
         Theorems 1 to 3 (:func:`sparing.theory.regret.regret_bound`): the sum over all rounds of the mean loss (plus
-        penalty) exceeds that of the fitted weights by no more. None for "sketched", which has no such theorem.
+        penalty) of the run that is the model exceeds that of the fitted weights by no more. None for "sketched", which
+        has no such theorem, and where "auto" changed its unit on the way.
 
     Examples
     --------
     >>> from sklearn.datasets import make_regression
     >>> from sparing import OnlineRegressor
     >>> X, y = make_regression(2000, 20, noise=1.0, random_state=0)
-    >>> model = OnlineRegressor(step_size=10.0, random_state=0).fit(X[:1500], y[:1500])
+    >>> model = OnlineRegressor(random_state=0).fit(X[:1500], y[:1500])
     >>> model.score(X[1500:], y[1500:]) > 0.9
     True
     """
@@ -184,7 +198,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     def partial_fit(self, X, y):
         """Learn from more rows."""
-        reset = not hasattr(self, "_runs")
+        reset = not hasattr(self, "_races")
         X, y = self._check(X, y=y, y_numeric=True, reset=reset)
         self._learn(X, y[:, None], reset=reset)
         return self
@@ -192,6 +206,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     def _publish(self, n_features):
         super()._publish(n_features)
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+        self.step_size_ = float(self.step_size_[0])
 
     def predict(self, X):
         """Linear predictions."""

@@ -56,7 +56,7 @@ class OnlineClassifier(LinearClassifier, OnlineLinear):
 
     def partial_fit(self, X, y, classes=None):
         """Learn from more rows; ``classes`` names all labels at the first call."""
-        reset = not hasattr(self, "_runs")
+        reset = not hasattr(self, "_races")
         X, y = self._check(X, y=y, reset=reset)
         check_classification_targets(y)
         self._learn_labels(X, y, self._known_classes(y, classes, reset), reset=reset)

@@ -1,5 +1,6 @@
-"""One online run over rows, with the statistics of its regret bound."""
+"""Online runs over rows, one for each step size, with the statistics of their regret bounds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,56 @@ class Run:
         )
 
 
-def begin(n: int, optimizer: Optimizer) -> Run:
+@dataclass
+class Race:
+    """Runs with several step sizes on the same rows: the one with the least loss so far predicts.
+
+    A step size is a factor times the unit. The unit of ``automatic`` ones is the mean absolute target, so that steps
+    have the units of the targets (for labels it is 1); it is renewed after 1, 2, 4, 8, ... rounds.
+    """
+
+    factors: tuple[float, ...]
+    runs: list[Run]
+    automatic: bool
+    unit: float = 1.0
+    targets: float = 0.0  # sum of their absolute values
+    n_targets: int = 0
+    loss: float = 0.0
+
+    @property
+    def leader(self) -> int:
+        """Which run has the least loss; of several, that with the smallest step."""
+        return int(np.argmin([run.loss for run in self.runs]))
+
+    @property
+    def best(self) -> Run:
+        return self.runs[self.leader]
+
+    @property
+    def step_size(self) -> float:
+        return self.factors[self.leader] * self.unit
+
+    def learn(self, rows, y, *, loss: Loss, make: Callable[[float], Optimizer], intercept: bool) -> np.ndarray:
+        """One round of every run; returns the predictions that the leader made before it."""
+        leader = self.leader
+        if self.automatic:
+            self._renew_unit(y)
+        scores = [
+            run.learn(rows, y, loss=loss, optimizer=make(factor * self.unit), intercept=intercept)
+            for factor, run in zip(self.factors, self.runs, strict=True)
+        ]
+        self.loss += float(loss.value(scores[leader], y).sum())
+        return scores[leader]
+
+    def _renew_unit(self, y) -> None:
+        self.targets += float(np.abs(y).sum())
+        self.n_targets += len(y)
+        rounds = self.best.n_rounds + 1
+        if rounds & (rounds - 1) == 0 and self.targets:  # with targets of zero alone nothing moves
+            self.unit = self.targets / self.n_targets
+
+
+def begin(n: int, make: Callable[[float], Optimizer], factors: tuple[float, ...], *, automatic: bool) -> Race:
     """All weights zero."""
-    return Run(np.zeros(n), optimizer[0](np.zeros(n)), np.zeros(n))
+    init = make(1.0)[0]
+    return Race(factors, [Run(np.zeros(n), init(np.zeros(n)), np.zeros(n)) for _ in factors], automatic)

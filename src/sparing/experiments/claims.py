@@ -15,7 +15,7 @@ import numpy as np
 
 from sparing.experiments.runs import Runs
 
-VERDICTS = "reproduced", "partly", "not"  # from the best to the worst
+VERDICTS = "reproduced", "partly", "cannot be told", "not reproduced"  # from the best to the worst
 
 
 class Evidence(NamedTuple):
@@ -67,7 +67,7 @@ class Claim:
 
 
 class ClaimResult(NamedTuple):
-    """A verdict ("reproduced", "partly" or "not") and its evidence for each side of the claim."""
+    """A verdict, one of ``VERDICTS``, and its evidence for each side of the claim."""
 
     claim: Claim
     verdict: str
@@ -85,13 +85,16 @@ class ClaimResult(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """For each side, how many comparisons hold, and the mean estimate."""
+        """For each side, how many comparisons hold, and means of the estimates and of half their intervals' widths."""
+        if not all(self.sides):
+            return "not run"
         answers = [Counter(piece.answer for piece in side) for side in self.sides]
         held = _series(f"{count['yes']} of {count.total()}" for count in answers)
         parts = [f"holds in {held} comparisons, contradicted in {_series(str(count['no']) for count in answers)}"]
-        finite = [[piece.estimate for piece in side if isfinite(piece.estimate)] for side in self.sides]
+        finite = [[piece[1:3] for piece in side if isfinite(piece.estimate + piece.margin)] for side in self.sides]
         if all(finite):
-            parts.append(f"mean estimate {_series(f'{np.mean(estimates):+.3g}' for estimates in finite)}")
+            means = [np.mean(pairs, axis=0) for pairs in finite]
+            parts.append(f"mean estimate {_series(f'{estimate:+.3g} ± {margin:.2g}' for estimate, margin in means)}")
         return "; ".join(parts)
 
 
@@ -102,10 +105,13 @@ def assess(claim: Claim, runs: Runs) -> ClaimResult:
 
 
 def _verdict(evidence: list[Evidence]) -> str:
-    """Reproduced: holds in two thirds of the comparisons or more, and is contradicted in none. Partly: in some."""
+    """Reproduced: holds in two thirds of the comparisons or more, and is contradicted in none. Partly: in some.
+
+    If it holds in none, it is not reproduced where some comparison contradicts it; else neither side is shown.
+    """
     answers = Counter(piece.answer for piece in evidence)
     if not answers["yes"]:
-        return "not"
+        return "not reproduced" if answers["no"] else "cannot be told"
     clearly = not answers["no"] and 3 * answers["yes"] >= 2 * len(evidence)
     return "reproduced" if clearly else "partly"
 

@@ -90,10 +90,10 @@ Methods = Mapping[tuple[str, float], Mapping[str, Any]]  # by name and dimension
 NARROW, WIDE = 0.4, 1.0  # kernel widths in median distances; the paper does not state its own
 MNIST: Methods = {  # as a coordinate search on other draws preferred, at the narrow width
     (DIAGONAL, 0.0): {"optimizer": "diagonal", "step_size": 1.0, "delta": 1e-6},
-    (COMPRESSED, 25.0): {"k": 25, "delta": 1e-4},
-    (COMPRESSED, 64.0): {"k": 64, "delta": 1e-3},
-    (COMPRESSED, 128.0): {"k": 128, "delta": 1e-4},
-    (COMPRESSED, 256.0): {"k": 256, "delta": 1e-3, "tau": 3.2},
+    (COMPRESSED, 25.0): {"k": 25, "step_size": 1.0, "delta": 1e-4},
+    (COMPRESSED, 64.0): {"k": 64, "step_size": 1.0, "delta": 1e-3},
+    (COMPRESSED, 128.0): {"k": 128, "step_size": 1.0, "delta": 1e-4},
+    (COMPRESSED, 256.0): {"k": 256, "step_size": 1.0, "delta": 1e-3, "tau": 3.2},
     (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
 }
 MNIST_WIDE: Methods = {  # the same at the wide one, where all features are nearly equal

@@ -78,6 +78,7 @@ class Figure:
     kind: str = "figure"
     axes: Axes = field(default_factory=Axes)
     styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of series that are no algorithms of compare
+    lender: str = ""  # name of a figure whose panels of the same titles are the same data: shared runs are made once
 
     def style(self, series: str) -> Mapping[str, Any]:
         """Label, colour, marker and line of a series."""

@@ -33,6 +33,7 @@ FIGURES = (
             ),
         ),
         minutes={"quick": 0.2, "full": 5},
+        lender="kukliansky-shamir-figure-4",
     ),
     Figure(
         PAPER,
@@ -49,5 +50,6 @@ FIGURES = (
             ),
         ),
         minutes={"quick": 0.3, "full": 8},
+        lender="kukliansky-shamir-figure-3",
     ),
 )

@@ -231,6 +231,7 @@ FIGURES = (
         tuple(_adagrad_claim(name, True, EQUAL_STEPS) for name in list(ADAGRAD)[:4]),
         minutes={"quick": 0.7, "full": 8},
         styles=ADAGRAD_STYLES,
+        lender=f"{PAPER}-figure-1",
     ),
     Figure(
         PAPER,
@@ -243,5 +244,6 @@ FIGURES = (
         ),
         minutes={"quick": 2.2, "full": 70},
         styles=ADAGRAD_STYLES,
+        lender=f"{PAPER}-figure-3",
     ),
 )

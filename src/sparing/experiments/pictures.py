@@ -1,6 +1,6 @@
 """A figure as PNG and SVG: error against what was seen, bars of one standard deviation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ WIDTHS = {1: (8.6, 4.8), 2: (12.0, 4.8), 4: (12.0, 8.4)}  # inches, by the numbe
 HIGHEST = 1.5  # times the zero predictor's loss; larger errors are not drawn to scale
 
 
-def draw_figure(figure: Figure, runs: Runs, path: Path) -> list[Path]:
-    """Write path.png and path.svg."""
+def draw_figure(figure: Figure, runs: Runs, path: Path, *, kinds: Sequence[str] = (".png", ".svg")) -> list[Path]:
+    """Write path.png and path.svg, or those kinds that are named."""
     drawing = empty_figure(figsize=WIDTHS[len(runs.panels)])
     columns = 1 if len(runs.panels) == 1 else 2
     places = drawing.subplots(len(runs.panels) // columns, columns, squeeze=False).ravel()
@@ -27,7 +27,7 @@ def draw_figure(figure: Figure, runs: Runs, path: Path) -> list[Path]:
         _dress(axes, figure, runs, panel)
     labels = [figure.style(name)["label"] for name in shown]
     drawing.legend(shown.values(), labels, loc="outside right upper", frameon=False)
-    return [save_picture(drawing, path.with_name(f"{path.name}{suffix}"), dpi=120) for suffix in (".png", ".svg")]
+    return [save_picture(drawing, path.with_name(f"{path.name}{suffix}"), dpi=120) for suffix in kinds]
 
 
 def _draw_runs(axes, runs: Runs, panel: str, name: str, style: Mapping[str, Any]):

@@ -7,7 +7,7 @@ from string import Template
 
 import numpy as np
 
-from sparing.experiments.claims import ClaimResult
+from sparing.experiments.claims import VERDICTS, ClaimResult
 from sparing.experiments.effective_dimension import DIMENSION_AXES
 from sparing.experiments.figures import RATIO, Axes, Figure
 from sparing.experiments.pictures import draw_figure
@@ -28,15 +28,16 @@ img { max-width: 100%; } table { border-collapse: collapse; width: 100%; margin:
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid #ddd; }
 td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .verdict { font-weight: bold; white-space: nowrap; }
-.reproduced { color: #00664b; } .partly { color: #8a5a00; } .not { color: #a33f00; }
+.reproduced { color: #00664b; } .partly { color: #8a5a00; } .not { color: #a33f00; } .cannot { color: #555; }
 summary { cursor: pointer; color: #555; }
 </style></head><body>
 <h1>The papers' experiments</h1>
 <p>$settings</p>
 <p>A claim is <b>reproduced</b> if it holds in two thirds of its comparisons or more and is contradicted in none,
-<b>partly</b> if it holds in some, <b>not</b> if in none; of a claim with several sides the weakest decides. A
-comparison holds, or is contradicted, if the 95 % interval over repetitions lies inside, or outside, what the
-claim allows; otherwise it is open. Algorithms are compared repetition by repetition.</p>
+<b>partly</b> if it holds in some. If it holds in none, it is <b>not reproduced</b> where some comparison contradicts
+it, and otherwise it <b>cannot be told</b>. Of a claim with several sides the weakest decides. A comparison holds, or is
+contradicted, if the 95 % interval over repetitions lies inside, or outside, what the claim allows; otherwise it is
+open. Algorithms are compared repetition by repetition.</p>
 <p class="verdict">$summary</p>
 $figures
 </body></html>
@@ -54,7 +55,7 @@ $spend; <i>runs</i> are the repetitions of the point.</p>
 $points</table></details>
 """)
 
-CLAIM = Template("""<tr><td class="verdict $verdict">$verdict</td><td>$words$explanation</td>
+CLAIM = Template("""<tr><td class="verdict $kind">$verdict</td><td>$words$explanation</td>
 <td>$numbers<details><summary>each comparison</summary>$evidence</details></td></tr>
 """)
 
@@ -83,9 +84,9 @@ def count(verdicts: list[str]) -> str:
     """How often each verdict was given.
 
     >>> count(["partly", "reproduced", "partly"])
-    'of 3 claims 1 reproduced, 2 partly, 0 not'
+    'of 3 claims 1 reproduced, 2 partly, 0 cannot be told, 0 not reproduced'
     """
-    parts = [f"{verdicts.count(name)} {name}" for name in ("reproduced", "partly", "not")]
+    parts = [f"{verdicts.count(name)} {name}" for name in VERDICTS]
     return f"of {len(verdicts)} claims {', '.join(parts)}"
 
 
@@ -106,6 +107,7 @@ def _claim(result: ClaimResult) -> str:
     explanation = result.explanation
     return CLAIM.substitute(
         verdict=result.verdict,
+        kind=result.verdict.split()[0],
         words=escape(result.claim.words),
         explanation=f"<br><i>{escape(explanation)}</i>" if explanation else "",
         numbers=escape(result.numbers),

@@ -85,16 +85,26 @@ class Reproduction:
         if self._mark(figure).exists():  # so that its data need not be loaded
             yield 1.0
             return
-        runs, choices = self._journal(figure, Run), self._journal(figure, Choice)
+        runs, choices = self._journal(figure.name, Run), self._journal(figure.name, Choice)
         for title, make in figure.panels.items():
             panel = _Panel(title, make(self.scale, self.seed), runs, choices)
             tasks = panel.experiment.tasks(self.scale)
             settings = list(dict.fromkeys((task.algorithm, task.spend) for task in tasks))
+            if figure.lender and self._path(figure.lender, Run).exists():
+                self._borrow(figure.lender, choices, [(title, *setting) for setting in settings])
+                self._borrow(figure.lender, runs, [(title, *task) for task in tasks])
             stages = (panel.choose, settings, CHOOSING), (panel.measure, tasks, 1 - CHOOSING)
             for work, items, share in stages:
                 for _ in _each(work, items, jobs):
                     yield share / len(items) / len(figure.panels)
         self._mark(figure).touch()
+
+    def _borrow(self, lender: str, journal: Journal, keys: Iterable[tuple]) -> None:
+        """Copy the rows that another figure has."""
+        theirs = self._journal(lender, journal.kind).rows
+        for key in keys:
+            if key in theirs and key not in journal.rows:
+                journal.add(theirs[key])
 
     def finished(self) -> list[Figure]:
         """The figures whose runs are complete."""
@@ -102,7 +112,7 @@ class Reproduction:
 
     def runs(self, figure: Figure) -> list[Run]:
         """The runs made so far."""
-        return list(self._journal(figure, Run).rows.values())
+        return list(self._journal(figure.name, Run).rows.values())
 
     def assess(self, figure: Figure) -> list[ClaimResult]:
         """The result of every claim of a figure."""
@@ -112,8 +122,11 @@ class Reproduction:
     def _mark(self, figure: Figure) -> Path:
         return self.folder / f"{figure.name}.done"
 
-    def _journal(self, figure: Figure, kind) -> Journal:
-        return Journal(self.folder / f"{figure.name}{'-choices' if kind is Choice else ''}.csv", kind)
+    def _path(self, name: str, kind) -> Path:
+        return self.folder / f"{name}{'-choices' if kind is Choice else ''}.csv"
+
+    def _journal(self, name: str, kind) -> Journal:
+        return Journal(self._path(name, kind), kind)
 
 
 def _settings(file: Path) -> dict[str, Any]:

@@ -60,8 +60,9 @@ def full_information_looks(second_moments, penalty: str = "ridge", *, norm_bound
     :math:`k = \lceil \|E[x^2]\|_{1/2} / X^2 \rceil` for ridge and :math:`\lceil \|E[x^2]\|_1 / X^2 \rceil` for lasso.
     The bound on the excess risk is then at most :math:`\sqrt 2` times that of the learner that reads everything, so
     twice the rounds, of k + 1 looks each, have the same guarantee as d looks a round (Kukliansky & Shamir 2015, short
-    version, section 6). Nothing is saved where 2 (k + 1) passes d. That is a statement on bounds: where residuals
-    become small, whole rows gain more (``benchmarks/full_information.py``).
+    version, section 6). Nothing is saved where 2 (k + 1) passes d. That is a statement on bounds, with
+    residuals as large as the radius: where they become small, whole rows gain more, and half of the looks should go to
+    the inner product, ``split="even"`` (``benchmarks/full_information.py``).
 
     Parameters
     ----------
