@@ -137,8 +137,10 @@ class Store:
 
     def _is_passing(self, error: BaseException) -> bool:
         """Whether the same call may succeed a moment later, on another connection."""
-        lost = self.engine.dialect.is_disconnect(error, None, None)  # type: ignore[arg-type]
-        return lost or getattr(error, "sqlstate", None) in PASSING
+        if self.is_sqlite:
+            return False
+        trouble = isinstance(error, self.engine.dialect.loaded_dbapi.OperationalError)
+        return trouble and getattr(error, "sqlstate", None) in (None, *PASSING)  # None: the server did not answer
 
     # Formats ---------------------------------------------------------------------------------------------------------
 

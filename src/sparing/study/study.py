@@ -102,16 +102,17 @@ class Study:
         name : str
             Several studies may share a database.
         """
-        from sparing.study import opening
-
         moments = None if second_moments is None else [float(moment) for moment in second_moments]
         options = {"learner": learner, "penalty": penalty, "features": features, "design": design}
         settings, units = Settings.checked(
             attributes, prices, groups, budget, total, classes, options | {"second_moments": moments},
             n_examples, seed, lease,
         )  # fmt: skip
-        opening.create(_store_module().Store(address), settings, units, name)
-        return cls.open(address, name=name)
+        store = _store_module().Store(address)
+        from sparing.study import opening
+
+        opening.create(store, settings, units, name)
+        return cls(store, opening.find(store, name), make_plans=True)
 
     @classmethod
     def open(cls, address, *, name: str | None = None, make_plans: bool = True) -> "Study":
@@ -231,7 +232,8 @@ class Study:
             self._model = changed, self.settings.fitted(self.cells())
         return self._model[1]
 
-    def __len__(self) -> int:
+    @property
+    def n_examples(self) -> int:
         """Examples that something was asked of."""
         return self._state().examples
 
