@@ -38,7 +38,8 @@ def _opened(address: str, name: str | None) -> Iterator[Any]:
 @contextmanager
 def _refusals() -> Iterator[None]:
     with one_line_errors():
-        from sparing.study import OverBudget, StudyError
+        from sparing.study import StudyError
+        from sparing.types import OverBudget
 
         try:
             yield
@@ -131,7 +132,8 @@ def ask_command(
 
 def _asked(study, examples: list[str], many: int, who: str | None) -> list:
     """Asks for named examples, or for so many new ones; those that the money does not pay for are left out."""
-    from sparing.study import OverBudget, Taken
+    from sparing.study import Taken
+    from sparing.types import OverBudget
 
     asks = [study.ask(example, who=who) for example in examples]
     number = study.n_examples

@@ -195,6 +195,8 @@ class BudgetEstimator(BaseEstimator):
         if isinstance(fit, OnlineFit):
             raise ValueError("an online learner keeps no cells and cannot learn from any; leave out learner='online'.")
         self._take_over(fit.fit_cells(cells), cells.n_outputs > 1)
+        ledger = fit.buyer.ledger
+        self.spent_ = ledger.amount(ledger.price(cells.attributes))  # by these prices, whoever paid
         _ = self.intercept_
 
     def _take_over(self, fit: OnlineFit | KeepingLearner, several: bool) -> None:
