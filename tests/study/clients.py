@@ -56,7 +56,7 @@ def _die_at(point: str | None, at: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def buyer(address, folder: Path, names: list[str], who: str, point: str | None, seed: int) -> None:
+def buyer(address, folder: Path, names: list[str], who: str, point: str | None, seed: int, begun) -> None:
     """Buy of one example after the other; acknowledge what was told; die at a point, if one is named."""
     random.seed(seed)
     dies_after = random.randrange(4)
@@ -71,6 +71,7 @@ def buyer(address, folder: Path, names: list[str], who: str, point: str | None, 
     done = set(acknowledged.read_text().split()[::2]) if acknowledged.exists() else set()
     with Study.open(address) as study, acknowledged.open("a") as log:
         shop = KeyedShop(folder)
+        begun.set()
         for number, name in enumerate(name for name in names if name not in done):
             moment["point"] = point if number >= dies_after else None
             moment["now"] = "before the commit of an ask"
@@ -96,10 +97,12 @@ def kill_many(address, folder: Path, *, kills: int, seed: int = 0) -> dict:
             break
         who, point = f"site-{number % 2}", draw.choice(POINTS) if number % 2 else None
         mine = names[number % 2 :: 2]
-        process = FORKED.Process(target=buyer, args=(address, folder, mine, who, point, draw.randrange(10**9)))
+        begun = FORKED.Event()
+        process = FORKED.Process(target=buyer, args=(address, folder, mine, who, point, draw.randrange(10**9), begun))
         process.start()
         if point is None:
-            time.sleep(draw.uniform(0.02, 0.3))
+            begun.wait()
+            time.sleep(draw.uniform(0.0, 0.3))
             process.kill()
         process.join()
         assert process.exitcode in (0, -signal.SIGKILL), process.exitcode

@@ -1,7 +1,8 @@
 """A study in plain dictionaries, without a database: what the real one must do, in a hundred lines."""
 
 from sparing.buying.plan import Plan
-from sparing.study import Conflict, OverBudget, Taken
+from sparing.study import Conflict, Taken
+from sparing.types import OverBudget
 
 UNIT = {"a": 110, "b": 220, "c": 330, "d": 440}
 

@@ -188,7 +188,7 @@ def test_estimators_learn_from_cells_that_were_bought_elsewhere(data):
     again = BudgetRidge(3, learner="pairwise").fit_cells(model.learner_.bought, names=NAMES)
     assert np.array_equal(again.coef_, model.coef_)
     assert again.feature_names_in_.tolist() == NAMES
-    assert again.cells_ == model.cells_
+    assert (again.cells_, again.spent_) == (model.cells_, model.spent_)
     with pytest.raises(ValueError, match="online"):
         BudgetRidge(3, learner="online").fit_cells(model.learner_.bought)
     with pytest.raises(ValueError, match="pass all classes"):

@@ -6,9 +6,10 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
-from sparing.study import Conflict, OverBudget, StoreError, Study, StudyError, Taken
+from sparing.study import Conflict, StoreError, Study, StudyError, Taken
 from sparing.study import books as book_keeping
 from sparing.study.store import ASK, EVENT, EXAMPLE, STUDY
+from sparing.types import OverBudget
 
 pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
 PRICES = {"a": "1.10", "b": "2.20", "c": "3.30", "d": "4.40"}

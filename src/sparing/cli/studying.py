@@ -38,7 +38,8 @@ def _opened(address: str, name: str | None) -> Iterator[Any]:
 @contextmanager
 def _refusals() -> Iterator[None]:
     with one_line_errors():
-        from sparing.study import OverBudget, StudyError
+        from sparing.study import StudyError
+        from sparing.types import OverBudget
 
         try:
             yield
@@ -131,10 +132,11 @@ def ask_command(
 
 def _asked(study, examples: list[str], many: int, who: str | None) -> list:
     """Asks for named examples, or for so many new ones; those that the money does not pay for are left out."""
-    from sparing.study import OverBudget, Taken
+    from sparing.study import Taken
+    from sparing.types import OverBudget
 
     asks = [study.ask(example, who=who) for example in examples]
-    number = len(study)
+    number = study.n_examples
     while len(asks) < many:
         number += 1
         try:
@@ -195,9 +197,7 @@ def correct_command(
     example: Annotated[str, typer.Argument(help="The name of the example.")],
     values: Values = None,
     target: Target = None,
-    expected: Annotated[
-        int | None, typer.Option(help="The last event of the example; without it, that is shown.")
-    ] = None,
+    expected: Annotated[int | None, typer.Option(help="The last event of the example, as shown without it.")] = None,
     why: Why = "",
     who: Who = None,
     name: Name = None,
@@ -206,12 +206,10 @@ def correct_command(
     with _opened(address, name) as study:
         if expected is None:
             known = study.example(example)
-            table = table_of(
-                f"{example}: {known.state}, event {known.event}", ("attribute", "value"), words=["attribute"]
-            )
+            table = table_of(example, ("attribute", "value"), words=["attribute"])
             for attribute, value in {**known.values, "target": known.y}.items():
                 table.add_row(attribute, "" if value is None else str(value))
-            show(table)
+            show(table, [f"{known.state}, event {known.event}"])
             return
         new, y = _pairs(values), _target(study, target)
         print(f"event {study.correct(example, new, y, expected=expected, who=who, why=why)}")
@@ -251,9 +249,7 @@ def status_command(
 @study_app.command("check")
 def check_command(
     address: Address,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Go through all events, and draw every query again.")
-    ] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Go through all events; draw every query again.")] = False,
     name: Name = None,
 ) -> None:
     """Whether the books equal the events."""

@@ -246,6 +246,8 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
             raise ValueError("an online learner keeps no cells and cannot learn from any; leave out learner='online'.")
         self._several = cells.n_outputs > 1
         self._take_over(fit.fit_cells(cells))
+        ledger = fit.buyer.ledger
+        self.spent_ = ledger.amount(ledger.price(cells.attributes))  # by these prices, whoever paid
         _ = self.intercept_
 
     def _take_over(self, fit: OnlineFit | KeepingLearner) -> None:

@@ -1,7 +1,7 @@
 """Studies: buying over weeks, at several sites, with nothing lost."""
 
-from sparing.study.errors import Conflict, OverBudget, StoreError, StudyError, Taken
+from sparing.study.errors import Conflict, StoreError, StudyError, Taken
 from sparing.study.study import Study, merge, upgrade
 from sparing.study.views import Ask, Example
 
-__all__ = ["Ask", "Conflict", "Example", "OverBudget", "StoreError", "Study", "StudyError", "Taken", "merge", "upgrade"]
+__all__ = ["Ask", "Conflict", "Example", "StoreError", "Study", "StudyError", "Taken", "merge", "upgrade"]

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from sparing.study import money
-from sparing.study.errors import Conflict, OverBudget
+from sparing.study.errors import Conflict
 from sparing.study.store import ASK, EVENT, EXAMPLE, STUDY, execute, fetch
+from sparing.types import OverBudget
 
 AWAITED, TOLD, UNAVAILABLE, NOT_BOUGHT = range(4)  # what is known of a value: one byte for each
 AT_ONCE = 500  # rows that are fetched by one statement

@@ -1,9 +1,5 @@
 """What a study refuses, and why."""
 
-from sparing.types import OverBudget
-
-__all__ = ["Conflict", "OverBudget", "StoreError", "StudyError", "Taken"]
-
 
 class StudyError(RuntimeError):
     """A call that a study refuses; nothing has changed."""

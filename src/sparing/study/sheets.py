@@ -41,7 +41,7 @@ def _shown(value) -> str:
 
 
 def read_sheet(study, path) -> list[tuple[str, str, dict[str, Any], Any]]:
-    """Of each line that says something: where it stands, the key of its ask, values by attribute, and target or None."""
+    """Of each line that says something: where it stands, the key of its ask, values by attribute, target or None."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")

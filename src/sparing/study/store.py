@@ -5,7 +5,8 @@ The types of columns are written down once, in the migrations that make them.
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from sparing.study.errors import Conflict, StoreError, StudyError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 FORMAT = 1  # of the tables; raised with a migration
 PATIENCE = 60  # seconds to wait for other writers
@@ -117,7 +123,23 @@ class Store:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one transaction that may write; once more where the connection was lost."""
-        return self._run(work, {"writes": True})
+        with self._turn():
+            return self._run(work, {"writes": True})
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for one's turn to write to a file; a process that dies leaves the queue.
+
+        SQLite by itself has none: whoever waits looks again now and then, and among many writers some wait for ages.
+        """
+        if not self.is_sqlite or fcntl is None:
+            yield
+            return
+        with ExitStack() as stack:
+            with suppress(OSError):  # a folder that is read-only, or gone: SQLite will say so
+                queue = stack.enter_context(open(f"{self.path}-queue", "ab"))
+                fcntl.flock(queue, fcntl.LOCK_EX)
+            yield
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on one consistent state of the database."""
@@ -137,8 +159,10 @@ class Store:
 
     def _is_passing(self, error: BaseException) -> bool:
         """Whether the same call may succeed a moment later, on another connection."""
-        lost = self.engine.dialect.is_disconnect(error, None, None)  # type: ignore[arg-type]
-        return lost or getattr(error, "sqlstate", None) in PASSING
+        if self.is_sqlite:
+            return False
+        trouble = isinstance(error, self.engine.dialect.loaded_dbapi.OperationalError)
+        return trouble and getattr(error, "sqlstate", None) in (None, *PASSING)  # None: the server did not answer
 
     # Formats ---------------------------------------------------------------------------------------------------------
 

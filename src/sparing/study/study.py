@@ -29,16 +29,17 @@ class Study:
     >>> import tempfile
     >>> from sparing import Study
     >>> folder = tempfile.TemporaryDirectory()
-    >>> prices = {"glucose": "4.50", "ecg": "20.00", "mri": "180.00"}
-    >>> study = Study.create(folder.name + "/heart.db", prices=prices, budget="190.00", total="1000.00", seed=1)
+    >>> prices = {"glucose": "4.50", "ecg": "20.00", "echo": "95.00", "mri": "180.00"}
+    >>> study = Study.create(folder.name + "/heart.db", prices=prices, budget="280.00", total="1000.00", seed=1)
     >>> ask = study.ask("patient-17", who="site-a")
     >>> ask.names, ask.price
-    (('glucose', 'mri'), '184.50')
-    >>> event = study.tell(ask, {"glucose": 5.1, "mri": None}, y=1.0, who="site-a")
-    >>> study.tell(ask, {"glucose": 5.1, "mri": None}, y=1.0, who="site-a") == event  # sent twice, booked once
+    (('ecg', 'glucose', 'mri'), '204.50')
+    >>> answer = {"ecg": 0.7, "glucose": 5.1, "mri": None}  # None was paid for, but is unavailable
+    >>> event = study.tell(ask, answer, y=1.0, who="site-a")
+    >>> study.tell(ask, answer, y=1.0, who="site-a") == event  # sent twice, booked once
     True
     >>> study.money()
-    {'total': '1000.00', 'spent': '184.50', 'reserved': '0.00', 'left': '815.50'}
+    {'total': '1000.00', 'spent': '204.50', 'reserved': '0.00', 'left': '795.50'}
     >>> study.close()
     """
 
@@ -48,7 +49,7 @@ class Study:
 
         self._calls = calls
         self._store, self._id, self.uid, self.name = store, row.id, row.uid, row.name
-        self._total, self._make_plans = row.total, make_plans
+        self._make_plans = make_plans
         self.settings = Settings.from_json(row.settings)
         self._plans = Plans(store, row.id, self.settings)
         self._settled: Settled | None = None
@@ -102,16 +103,17 @@ class Study:
         name : str
             Several studies may share a database.
         """
-        from sparing.study import opening
-
         moments = None if second_moments is None else [float(moment) for moment in second_moments]
         options = {"learner": learner, "penalty": penalty, "features": features, "design": design}
         settings, units = Settings.checked(
             attributes, prices, groups, budget, total, classes, options | {"second_moments": moments},
             n_examples, seed, lease,
         )  # fmt: skip
-        opening.create(_store_module().Store(address), settings, units, name)
-        return cls.open(address, name=name)
+        store = _store_module().Store(address)
+        from sparing.study import opening
+
+        opening.create(store, settings, units, name)
+        return cls(store, opening.find(store, name), make_plans=True)
 
     @classmethod
     def open(cls, address, *, name: str | None = None, make_plans: bool = True) -> "Study":
@@ -231,7 +233,8 @@ class Study:
             self._model = changed, self.settings.fitted(self.cells())
         return self._model[1]
 
-    def __len__(self) -> int:
+    @property
+    def n_examples(self) -> int:
         """Examples that something was asked of."""
         return self._state().examples
 
