@@ -36,10 +36,10 @@ print("\n".join(repr(route).splitlines()[:8]))
 # %%
 # A visit: one patient
 # --------------------
-# A wrong label costs 500. The visit looks ahead: it goes on as long as some measurements, taken together, are worth more
-# than they cost.
-patient = X.loc[405]
-visit = model.visit({"mean radius": patient["mean radius"]}, costs=prices, price_of_error=500)
+# A wrong label costs 500. The visit looks ahead: it goes on as long as some measurements, taken together, are worth
+# more than they cost.
+patient = X.loc[402]
+visit = model.visit({"mean texture": patient["mean texture"]}, costs=prices, price_of_error=500)
 while (query := visit.ask()) is not None:
     print(f"{visit.offer.name} for {visit.offer.price:g}: error to expect {visit.offer.before:.3f} before it")
     visit.tell(query, patient.iloc[query.attributes])
@@ -48,8 +48,8 @@ print(f"{visit.prediction} ({visit.proba.max():.1%}), spent {visit.spent:g}: {vi
 # %%
 # All patients
 # ------------
-# The dearer an error, the more is measured, and of doubtful patients most. The same measurements for everybody cost more
-# for the same accuracy.
+# The dearer an error, the more is measured, and of doubtful patients most. The same measurements for everybody cost
+# more for the same accuracy.
 test = X[400:].to_numpy()
 visits = [model.buy(test, costs=prices, price_of_error=price) for price in np.geomspace(10, 3000, 9)]
 same = [model.buy(test, costs=prices, budget=budget) for budget in (4, 10, 14, 20, 30, 40, 60)]
