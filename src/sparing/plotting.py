@@ -22,6 +22,7 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
 WIDE_AXIS = 1e5
 CURVES_ABREAST = 4  # panels in a row
+LABELLED = 0.03  # part of a route's gain, from which a purchase is named in its picture
 LONGEST_NAME = 30  # characters of an attribute beside its bar
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
@@ -164,6 +165,23 @@ def plot_plan(prospects, path, *, title: str = "") -> Path:
     axes.set_ylim(0.0, 1.15)
     _finish(axes, title)
     axes.legend(frameon=False)
+    return save_picture(figure, path)
+
+
+def plot_route(route, path, *, title: str = "") -> Path:
+    """Draw what ``model.route`` returns: the error to expect against the money spent on a case."""
+    figure = empty_figure(figsize=(7.4, 4.4))
+    axes = figure.add_subplot()
+    totals, errors = [0.0, *(p.total for p in route)], [route.start, *(p.error for p in route)]
+    axes.step(totals, errors, where="post", color=PURPLE, marker="o", markersize=4)
+    for purchase, before in zip(route, errors, strict=False):
+        place = {"xytext": (3, 3), "textcoords": "offset points", "rotation": 35, "fontsize": 8, "parse_math": False}
+        if before - purchase.error > LABELLED * (errors[0] - errors[-1]):
+            axes.annotate(shortened([purchase.name])[0], (purchase.total, purchase.error), **place)
+    axes.set_xlabel("spent on a case")
+    axes.set_ylabel(f"{route.measure} to expect")
+    axes.set_ylim(0.0, 1.15 * errors[0])
+    _finish(axes, title)
     return save_picture(figure, path)
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, ndtr, softmax
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class Classes:
     .. math:: \ell = \log p + u - \tfrac12 \mathrm{diag}\, D, \quad u = (P - G_S)^{-1} (m_S - p), \quad
         D = P^{-1} G_S (P - G_S)^{-1} .
 
-    Here D holds the inner products of the class means, as :math:`W^{-1}` has them. Classes are not Gaussian, so
-    :math:`\mathrm{slope} \cdot \ell + \mathrm{offsets}` is taken, fitted to held-out examples (Platt 1999).
+    Here D holds the inner products of the class means, as :math:`W^{-1}` has them. Classes are not Gaussian, so the
+    evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope`` that is fitted to held-out examples.
 
     Parameters
     ----------
@@ -37,14 +37,16 @@ class Classes:
         The covariances of the regression's predictions when everything is known.
     share : float
         The share of explained variance that held-out examples confirm, at most one.
-    slope, offsets : float, array of shape (n_classes,)
+    slope : float
+    odds : array of shape (n_classes,)
+        By which the odds of classes are multiplied.
     """
 
     priors: np.ndarray
     total: np.ndarray
     share: float = 1.0
     slope: float = 1.0
-    offsets: np.ndarray | float = 0.0
+    odds: np.ndarray | float = 1.0
 
     @classmethod
     def of(cls, model: "FittedModel") -> Self:
@@ -54,20 +56,23 @@ class Classes:
         first = cls(priors / priors.sum(), model.conditional.total, min(model.calibration.share, 1.0))
         if counted is None:
             return first
-        scores = first.log_posteriors(counted.predictions, counted.unexplained)
-        slope, offsets = _recalibrated(scores, _indicators(counted.targets))
-        return cls(first.priors, first.total, first.share, slope, offsets)
+        evidence = first._evidence(counted.predictions, counted.unexplained)
+        slope = _recalibrated(evidence, np.log(first.priors), _indicators(counted.targets))
+        return cls(first.priors, first.total, first.share, slope)
 
     def weighted(self, odds: np.ndarray) -> Self:
         """With the odds of each class multiplied by its own of these."""
-        return replace(self, offsets=self.offsets + np.log(odds))
+        return replace(self, odds=self.odds * odds)
 
     def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
         """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes)."""
-        kernels, separations = self._pattern(unexplained)
-        u = np.squeeze(kernels @ (_indicators(means) - self.priors)[:, :, None], -1)
-        scores = np.log(self.priors) + u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
-        return log_softmax(self.slope * scores + self.offsets, axis=-1)
+        evidence = self._evidence(means, unexplained)
+        return log_softmax(np.log(self.priors) + self.slope * evidence + np.log(self.odds), axis=-1)
+
+    def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+        inverses, separations = self._pattern(unexplained)
+        u = np.squeeze(inverses @ (_indicators(means) - self.priors)[:, :, None], -1)
+        return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
 
     def separations(self, unexplained: np.ndarray) -> np.ndarray:
         """The matrix D for what is left unexplained, recalibrated: (..., n_classes, n_classes)."""
@@ -127,15 +132,11 @@ def _between_indicators(covariances: np.ndarray) -> np.ndarray:
     return covariances / 4.0 * (np.array([[1.0, -1.0], [-1.0, 1.0]]) if covariances.shape[-1] == 1 else 1.0)
 
 
-def _recalibrated(scores: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
-    """Slope and offsets of the likeliest multinomial regression, held near 1 and 0 by one example's weight."""
+def _recalibrated(evidence: np.ndarray, log_priors: np.ndarray, labels: np.ndarray) -> float:
+    """The likeliest slope; its logarithm is held near zero by one example's weight."""
 
-    def loss(parameters):
-        slope, offsets = np.exp(parameters[0]), parameters[1:]
-        fitted = log_softmax(slope * scores + offsets, axis=1)
-        residuals = np.exp(fitted) - labels
-        gradient = np.concatenate([[slope * np.sum(residuals * scores)], residuals.sum(axis=0)])
-        return -np.sum(labels * fitted) + parameters @ parameters / 2.0, gradient + parameters
+    def loss(log_slope):
+        fitted = log_softmax(log_priors + np.exp(log_slope) * evidence, axis=1)
+        return -np.sum(labels * fitted) + log_slope**2 / 2.0
 
-    found = minimize(loss, np.zeros(1 + scores.shape[1]), jac=True, method="L-BFGS-B").x
-    return float(np.exp(found[0])), found[1:]
+    return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 2.0), method="bounded").x))

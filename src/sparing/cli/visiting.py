@@ -1,0 +1,142 @@
+"""Commands for new cases: `route`, an order of purchases, and `visit`, which asks for the values of one case."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparing.cli.app import Force, Quiet, app, names_in, one_line_errors, show, table_of
+from sparing.cli.writing import Writer
+
+Model = Annotated[Path, typer.Argument(help="A model file that `sparing fit` wrote.")]
+Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
+UNAVAILABLE = ("", "nan", "na", "?")  # answers for a value that could not be had
+STOP = ("stop", "quit", "q")
+
+
+@app.command("route")
+def route_command(
+    model: Model,
+    costs: Costs = None,
+    known: Annotated[str, typer.Option(help="Columns that are known anyway, separated by commas.")] = "",
+    output: Annotated[Path | None, typer.Option(help="Where to write a picture.")] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """In which order to buy the values of a new case, and the error to expect after each purchase."""
+    with one_line_errors():
+        from sparing.estimators.model_files import load_model
+        from sparing.plotting import picture_path, plot_route
+
+        picture = None if output is None else picture_path(output)
+        writer = Writer([picture] if picture else [], inputs=[model, costs], force=force)
+        fitted = load_model(model)
+        route = fitted.route(names_in(known), **prices_of(fitted, costs))
+        if not quiet:
+            show_route(route)
+        if picture:
+            writer.draw(picture, lambda path: plot_route(route, path, title=model.name))
+
+
+def show_route(route) -> None:
+    """A table of a route."""
+    table = table_of("Route", ("", "buy", "price", "in all", route.measure), words=["buy"])
+    table.add_row("0", "nothing", "", "0.00", f"{route.start:.4g}")
+    for place, p in enumerate(route, 1):
+        table.add_row(str(place), p.name, f"{p.price:,.2f}", f"{p.total:,.2f}", f"{p.error:.4g}")
+    show(table)
+
+
+@app.command("visit")
+def visit_command(
+    model: Model,
+    costs: Costs = None,
+    known: Annotated[str, typer.Option(help="Values that are known anyway: name=value, separated by commas.")] = "",
+    price_of_error: Annotated[
+        float | None, typer.Option(help="What a wrong label costs, or one unit of squared error.")
+    ] = None,
+    target_std: Annotated[float | None, typer.Option(help="Stop when the standard deviation is that small.")] = None,
+    budget: Annotated[float | None, typer.Option(help="The most to spend on this case.")] = None,
+) -> None:
+    """Ask for the values of one new case, one purchase at a time; an empty answer is a value that could not be had."""
+    with one_line_errors():
+        from sparing.estimators.model_files import load_model
+
+        fitted = load_model(model)
+        visit = fitted.visit(
+            values_in(known), price_of_error=price_of_error, target_std=target_std, budget=budget,
+            **prices_of(fitted, costs),
+        )  # fmt: skip
+        hold_visit(visit, list(getattr(fitted, "feature_names_in_", ())), list(getattr(fitted, "classes_", ())))
+
+
+def hold_visit(visit, names: list[str], labels: list) -> None:
+    """Ask in the terminal until the visit ends or somebody says stop."""
+    print(standing(visit, labels))
+    while (query := visit.ask()) is not None:
+        offer = visit.offer
+        print(f"next: {offer.name} for {offer.price:,.2f}; error to expect {offer.before:.4g} -> {offer.after:.4g}")
+        answers = [_answer(names[column] if names else f"column {column}") for column in query.attributes]
+        if None in answers:
+            print("stopped")
+            break
+        visit.tell(query, answers)
+        print(standing(visit, labels))
+    else:
+        print(f"stop: {visit.why}")
+
+
+def standing(visit, labels: list) -> str:
+    """The prediction and what was spent, in one line."""
+    if visit.proba is None:
+        return f"prediction {visit.prediction:.5g} ± {visit.std:.3g}, spent {visit.spent:,.2f}"
+    chances = ", ".join(f"{label}: {chance:.1%}" for label, chance in zip(labels, visit.proba, strict=True))
+    return f"prediction {visit.prediction} ({chances}), spent {visit.spent:,.2f}"
+
+
+def _answer(name: str) -> float | None:
+    """A number, NaN for a value that could not be had, None to stop; asked again until it is one of them."""
+    while True:
+        try:
+            text = input(f"  {name}: ").strip()
+        except EOFError:
+            return None
+        if text.lower() in STOP:
+            return None
+        if text.lower() in UNAVAILABLE:
+            return float("nan")
+        try:
+            return float(text)
+        except ValueError:
+            print("  a number, an empty line if it could not be had, or stop")
+
+
+def values_in(text: str) -> dict[str, float]:
+    """The values between commas, each as name=value.
+
+    >>> values_in("age=54, bmi=31.5")
+    {'age': 54.0, 'bmi': 31.5}
+    """
+    found = {}
+    for pair in names_in(text):
+        name, equals, value = pair.partition("=")
+        try:
+            found[name.strip()] = float(value) if equals else float("x")
+        except ValueError:
+            raise ValueError(f"--known must be name=value, separated by commas; got {pair!r}.") from None
+    return found
+
+
+def prices_of(model, costs: Path | None) -> dict:
+    """Prices and panels from a file, for the columns of a model."""
+    if costs is None:
+        return {}
+    from sparing.tables import read_prices
+
+    names = list(getattr(model, "feature_names_in_", ()))
+    if not names:
+        raise ValueError(
+            "the model was fitted to columns without names, so prices cannot be matched; leave out --costs."
+        )
+    prices = read_prices(costs, names)
+    return {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}

@@ -1,0 +1,75 @@
+"""The commands `route` and `visit`, driven by a script in place of a person."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+
+from sparing import BudgetRidge
+from sparing.cli.visiting import hold_visit, prices_of, show_route, standing, values_in
+from sparing.plotting import plot_route
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    return BudgetRidge(budget=5, features="linear", random_state=0).fit(X, y)
+
+
+def answering(monkeypatch, *answers):
+    """Let ``input`` give these answers, and then the end of the file."""
+    left = list(answers)
+
+    def reply(prompt):
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    monkeypatch.setattr("builtins.input", reply)
+
+
+def test_a_visit_shows_prediction_price_and_worth_after_each_answer(model, monkeypatch, capsys):
+    answering(monkeypatch, "0.05", "what?", "-0.01", "")
+    visit = model.visit(budget=3)
+    hold_visit(visit, list(model.feature_names_in_), [])
+    lines = capsys.readouterr().out.splitlines()
+    route = model.route()
+    assert lines[0] == standing(model.visit(), [])
+    assert lines[1].startswith(f"next: {route[0].name} for 1.00; error to expect")
+    assert "  a number, an empty line if it could not be had, or stop" in lines
+    assert lines[-1] == "stop: the budget buys nothing more"
+    assert visit.known[route[0].name] == 0.05
+    assert (visit.spent, len(visit.known)) == (3.0, 2)
+
+
+def test_a_visit_can_be_stopped(model, monkeypatch, capsys):
+    for answers in (("stop",), ()):
+        answering(monkeypatch, *answers)
+        visit = model.visit()
+        hold_visit(visit, list(model.feature_names_in_), [])
+        assert capsys.readouterr().out.splitlines()[-1] == "stopped"
+        assert visit.spent == 0.0
+
+
+def test_a_route_is_shown_with_every_purchase(model, capsys, tmp_path):
+    route = model.route()
+    show_route(route)
+    shown = capsys.readouterr().out
+    assert all(purchase.name in shown for purchase in route)
+    assert plot_route(route, tmp_path / "route.png", title="diabetes").stat().st_size > 5000
+
+
+def test_prices_come_from_a_file_by_name(model, tmp_path):
+    names = list(model.feature_names_in_)
+    file = tmp_path / "prices.csv"
+    file.write_text("attribute,cost,group\n" + "".join(f"{n},{i + 1},{'s' * (n[0] == 's')}\n" for i, n in
+                                                       reversed(list(enumerate(names)))))  # fmt: skip
+    options = prices_of(model, file)
+    np.testing.assert_array_equal(options["costs"], np.arange(1.0, 11.0))
+    assert max(len(purchase.columns) for purchase in model.route(**options)) == 7  # sex, s1, ..., s6
+
+
+def test_values_that_are_known_are_read_as_pairs():
+    assert values_in("age=54,bmi = 31.5") == {"age": 54.0, "bmi": 31.5}
+    for text in ("age", "age=old"):
+        with pytest.raises(ValueError, match="name=value"):
+            values_in(text)
