@@ -66,6 +66,8 @@ class BudgetClassifier(LinearClassifier, BudgetEstimator):
         weights = self._example_weights(y, classes, sample_weight)
         self._learn(X, signs(y, classes), weights, reset=True, whole=True)
         self.classes_ = classes
+        if isinstance(self._fit, KeepingLearner):
+            self._calibration(self._fit)  # only partial_fit leaves this to its first use
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
