@@ -27,7 +27,8 @@ def calibrate(cells: Cells, model: FittedModel) -> Calibration:
     of s is about :math:`\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}`. So both are averaged, the more on the side of the
     cells the smaller that is relative to the model's own :math:`s^2`. Cells that the weights were fitted to say too
     much good of :math:`c^T w`; where the risk was estimated from held-out examples, and r is as small as its standard
-    error allows, it is at most what leaves r, :math:`(1 - r + s) / 2` for a target of variance one. Boosted trees are left out of account.
+    error allows, it is at most what leaves r, :math:`(1 - r + s) / 2` for a target of variance one. Boosted trees are
+    left out of account.
     """
     weights, gaussian = model.weights, model.attributes
     cells = cells if model.basis is None else model.basis.expand(cells)
