@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, all but one for online learners; that one is made of whole rows."""
+"""scikit-learn's own checks, but for those that repeat rows, and one that online learners cannot pass."""
 
 import pickle
 
@@ -22,11 +22,16 @@ ESTIMATORS = [
 ]
 
 
-EXCEPT = {"check_estimators_pickle": "predicts for rows with NaN, from which an online learner can only learn"}
+REPEATED = "repeated rows are looked at anew: tests/models/test_weights.py has this check for what was bought"
+EXCEPT = {
+    "check_sample_weight_equivalence_on_dense_data": REPEATED,
+    "check_sample_weight_equivalence_on_sparse_data": REPEATED,
+}
+ONLINE = {"check_estimators_pickle": "predicts for rows with NaN, from which an online learner can only learn"}
 
 
 def expected_failures(estimator):
-    return EXCEPT if estimator.learner == "online" or isinstance(estimator, BudgetSVR) else {}
+    return EXCEPT | (ONLINE if estimator.learner == "online" or isinstance(estimator, BudgetSVR) else {})
 
 
 @pytest.mark.filterwarnings("default::RuntimeWarning")  # some checks feed infinities on purpose
