@@ -125,11 +125,19 @@ def main():
                     writer = csv.DictWriter(file, FIELDS)
                     writer.writeheader()
                     writer.writerows(rows)
-    for what, title in (("R²", "R² of fit"), ("few", "plan: a few values of each"), ("whole", "plan: whole rows")):
-        some = [row for row in rows if row["what"] == what]
-        for by in ("rows", "table"):
+    show_all(rows)
+
+
+def show_all(rows):
+    """The tables of ``docs/forecasts.md``."""
+    for what, title, fields in (
+        ("R²", "R² of fit", ("table",)),
+        ("few", "plan: a few values of each example", ("rows", "table")),
+        ("whole", "plan: whole rows, by ridge regression", ("rows", "table")),
+    ):
+        for by in fields:
             print(f"\n{title}\n")
-            show(some, by)
+            show([row for row in rows if row["what"] == what], by)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ bounds. :mod:`sparing.models.forecast` leads from there to other spends.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from sparing.models.forecast import few_errors, whole_errors
 from sparing.models.forecast import relative_error as relative_error
 from sparing.models.gaussian import FittedModel
 from sparing.models.honest_risk import LEVEL
+from sparing.models.selection import affordable_families, usual_model
 from sparing.models.summary import summarize
 from sparing.tables import as_panels, read_prices, read_table
 from sparing.tables.npz import array_names
@@ -106,7 +108,7 @@ def plan(
     done = progress or (lambda part: None)
     model = _learnt(cells, "auto")
     done(0.3)
-    lines = model if model.is_linear else _learnt(cells, "linear")
+    lines = _with_weights(model if model.is_linear else _learnt(cells, "linear"), cells)
     done(0.2)
     examples, rows = ([count(shop, spend) for spend in spends] for count in (_few_rows, _whole_rows))
     looks = Buyer(shop, 0).plan.inclusion.sum()  # per example
@@ -145,6 +147,14 @@ def _whole_rows(shop: Shop, spend: float) -> int:
 
 def _learnt(cells: Cells, features: str) -> FittedModel:
     return AutoLearner(cells.n_attributes, budget=cells.n_attributes, features=features).fit_cells(cells).fitted
+
+
+def _with_weights(model: FittedModel, cells: Cells) -> FittedModel:
+    """The model; if it is the mean target, with the weights that the pilot is too short to tell from none."""
+    if model.weights.any():
+        return model
+    usual = usual_model(cells.in_order(), affordable_families(cells)[0])
+    return replace(model, weights=usual.weights, attributes=usual.attributes)
 
 
 def advice(prospects: list[Prospect]) -> str:

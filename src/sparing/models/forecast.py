@@ -22,7 +22,8 @@ FLAT, STEEP = 0.2, 0.8  # mean exponents of learning curves: as a rule, and wher
 GRADES = 20  # a target of no more distinct values is a class or a grade, whose noise remains
 FARTHEST = 10.0  # times the pilot's looks, beyond which no smaller error is promised
 LEARNT = 0.75  # part of the pilot from which its error was estimated, by cross-validation
-FEW_LOOKS = 2.0  # per pair of attributes, with which the noise is on average exp(-1/2) times the error of lines
+FEW_LOOKS = 2.0  # per pair of attributes, with which on average exp(-1/2) of the error of lines is noise
+REDUCIBLE = 0.1  # mean logarithm of the error of lines over the noise, however many looks there were
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
 MOST_NOISE = 0.98  # part of the target's variance
@@ -61,7 +62,7 @@ class World(NamedTuple):
 
 def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Generator) -> World:
     """A world that a linear model of the pilot leaves possible: with more looks, more of its error is noise."""
-    reducible = FEW_LOOKS / (FEW_LOOKS + len(pilot) / pilot.n_attributes**2)
+    reducible = REDUCIBLE + FEW_LOOKS / (FEW_LOOKS + len(pilot) / pilot.n_attributes**2)
     risk = model.facts["risk_distribution"].draw(1, generator)[0]
     noise = min(risk * np.exp(-generator.exponential(reducible)), MOST_NOISE)
     world = World(model.attributes, model.weights[:, 0], 0.0)
