@@ -1,5 +1,7 @@
 """OnlineRegressor and OnlineClassifier: scikit-learn's checks, their own optimiser's steps, regret, bad input."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import optimize, sparse
@@ -249,3 +251,13 @@ def test_a_stream_of_zeros_moves_nothing():
     model = OnlineRegressor(random_state=0).fit(X, np.zeros(20))
     assert not model.coef_.any()
     assert model.online_loss_ == 0.0
+
+
+def test_a_step_size_may_change_between_chunks_but_not_from_or_to_auto():
+    X, y = make_rows()
+    model = OnlineRegressor(step_size=0.5, k=4, random_state=0).partial_fit(X[:150], y[:150])
+    changed = copy.deepcopy(model).set_params(step_size=0.1).partial_fit(X[150:], y[150:])
+    assert changed.step_size_ == 0.1
+    assert not np.allclose(changed.coef_, model.partial_fit(X[150:], y[150:]).coef_)
+    with pytest.raises(ValueError, match='from or to "auto" after the first rows; call fit'):
+        changed.set_params(step_size="auto").partial_fit(X, y)

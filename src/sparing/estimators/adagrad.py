@@ -76,10 +76,12 @@ class OnlineLinear(BaseEstimator):
         automatic = isinstance(self.step_size, str)
         make = cache(partial(self._make_optimizer, n_weights=n_weights))
         size = checks.whole("batch_size", self.batch_size)
+        factors = FACTORS if automatic else (float(self.step_size),)
         if reset:
-            factors = FACTORS if automatic else (float(self.step_size),)
             self._races: list[Race] = [begin(n_weights, make, factors, automatic=automatic) for _ in targets.T]
             self._n_seen, self._n_wrong = 0, 0
+        for race in self._races:
+            race.go_on(factors, automatic=automatic)
         options: dict[str, Any] = {"loss": LOSSES[self.loss], "make": make, "intercept": bool(self.fit_intercept)}
         for first in [*range(0, X.shape[0], size)] * n_passes:
             rows, wanted = X[first : first + size], targets[first : first + size]

@@ -96,6 +96,12 @@ class Race:
     def step_size(self) -> float:
         return self.factors[self.leader] * self.unit
 
+    def go_on(self, factors: tuple[float, ...], *, automatic: bool) -> None:
+        """Take over a step size that was changed between two chunks."""
+        if automatic != self.automatic:
+            raise ValueError('step_size was changed from or to "auto" after the first rows; call fit to begin again.')
+        self.factors = factors
+
     def learn(self, rows, y, *, loss: Loss, make: Callable[[float], Optimizer], intercept: bool) -> np.ndarray:
         """One round of every run; returns the predictions that the leader made before it."""
         leader = self.leader

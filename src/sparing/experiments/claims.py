@@ -80,8 +80,8 @@ class ClaimResult(NamedTuple):
 
     @property
     def explanation(self) -> str:
-        """Why the claim does not hold in full; empty if it does."""
-        return "" if self.verdict == "reproduced" else self.claim.explanation
+        """Why the claim does not hold in full; empty if it does, and if it was not run."""
+        return "" if self.verdict == "reproduced" or not all(self.sides) else self.claim.explanation
 
     @property
     def numbers(self) -> str:

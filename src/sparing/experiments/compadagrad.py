@@ -192,7 +192,7 @@ FIGURES = (
                 Lower(FULL_MATRIX, COMPRESSED),
             ),
         ),
-        minutes={"quick": 2.7, "full": 110},
+        minutes={"quick": 2.7, "full": 55},
         axes=AXES,
         styles=STYLES,
     ),
