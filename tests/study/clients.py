@@ -45,7 +45,8 @@ class KeyedShop:
 
 def create(address, *, total: str) -> None:
     """A study whose queries cost between 0.74 and 0.99."""
-    Study.create(address, prices=PRICES, budget="1.00", total=total, learner="pairwise", seed=1).close()
+    with Study.create(address, prices=PRICES, budget="1.00", total=total, learner="pairwise", seed=1) as study:
+        study.work()  # compiles: those who are forked have it
 
 
 # Killed at any moment -------------------------------------------------------------------------------------------------

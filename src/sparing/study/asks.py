@@ -55,7 +55,9 @@ def checked_values(settings: Settings, values) -> Values:
         if number is None:
             checks.column(name, len(settings.attributes), settings.attributes)
             raise ValueError(f"attributes are told by name; got {name!r}.")
-        if isinstance(value, checks.NUMBER) and not isinstance(value, bool) and isfinite(value):
+        if type(value) is float and isfinite(value):  # as a rule
+            read[number] = value
+        elif isinstance(value, checks.NUMBER) and not isinstance(value, bool) and isfinite(value):
             read[number] = float(value)
         elif isinstance(value, str) and value in CODES:
             read[number] = value
@@ -174,21 +176,20 @@ def _said_before(books: Books, row: AskRow) -> list[EventRow]:
 
 def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values, y, said) -> tuple[Values, bool]:
     """Those values that this ask had not told, and whether it told a target for the first time; or a conflict."""
-    places = {attribute: at for at, attribute in enumerate(whole_numbers(row.attributes))}
-    before: dict = {}
+    attributes = whole_numbers(row.attributes)
+    if strangers := values.keys() - set(attributes):
+        asked = ", ".join(settings.attributes[attribute] for attribute in attributes)
+        raise ValueError(f"{settings.attributes[min(strangers)]} is not in ask {row.number}, which is for {asked}.")
+    if not said:
+        return values, y is not None
+    before: Values = {}
     targets = set()
     for event in said:
         body = json.loads(event.body)
         before |= {int(attribute): value for attribute, value in body["values"].items()}
         targets |= set() if body["y"] is None else {body["y"]}
-    fresh: Values = {}
     for attribute, value in values.items():
-        if attribute not in places:
-            asked = ", ".join(settings.attributes[other] for other in places)
-            raise ValueError(f"{settings.attributes[attribute]} is not in ask {row.number}, which is for {asked}.")
-        if row.told[places[attribute]] == AWAITED:
-            fresh[attribute] = value
-        elif before[attribute] != value:
+        if before.get(attribute, value) != value:
             raise Conflict(
                 f"{settings.attributes[attribute]} of {example.name!r} was told as {before[attribute]} and is now "
                 f"{value}; nothing was stored. If the first is wrong, correct it."
@@ -198,6 +199,7 @@ def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values
             f"the target of {example.name!r} was told as {settings.label(targets.pop())!r} and is now "
             f"{settings.label(y)!r}; nothing was stored. If the first is wrong, correct it."
         )
+    fresh = {attribute: value for attribute, value in values.items() if attribute not in before}
     return fresh, y is not None and not targets
 
 

@@ -152,7 +152,7 @@ class Books:
         self.settled, self.changed, self.plan = row.settled, row.changed, row.plan
         self.at, self.more, self.paid = now(), 0, 0
         self._examples: dict[int, ExampleRow] = {}
-        self._by_name: dict[str, ExampleRow] = {}
+        self._by_name: dict[str, ExampleRow | None] = {}  # None where there is none of that name
         self._asks: dict[int, AskRow] = {}
         self._events: list[EventRow] = []
         self._new: dict[str, dict[int, None]] = {"example": {}, "ask": {}}
@@ -169,6 +169,8 @@ class Books:
             self._know(ExampleRow(*row))
         for row in self._rows(EXAMPLES_BY_NAME, [name for name in names if name not in self._by_name]):
             self._know(ExampleRow(*row))
+        for name in names:
+            self._by_name.setdefault(name, None)
 
     def _rows(self, statements: dict[int, sa.Select], wanted: list) -> Iterator[tuple]:
         for first in range(0, len(wanted), AT_ONCE):
@@ -191,7 +193,7 @@ class Books:
         """The example of this name, if there is one."""
         if name not in self._by_name:
             self.fetch(names=[name])
-        return self._by_name.get(name)
+        return self._by_name[name]
 
     def ask(self, number: int) -> AskRow:
         """An ask that exists."""
@@ -202,9 +204,10 @@ class Books:
         return self._asks[number]
 
     def events(self, numbers: Collection[int]) -> list[EventRow]:
-        """These events, those of this transaction included."""
-        stored = self._rows(EVENTS_BY_NUMBER, [number for number in numbers if number <= self.seen])
-        return [EventRow(*row) for row in stored] + [event for event in self._events if event.number in numbers]
+        """These events in their order, those of this transaction included."""
+        stored = [EventRow(*row) for row in self._rows(EVENTS_BY_NUMBER, [n for n in numbers if n <= self.seen])]
+        fresh = [event for event in self._events if event.number in numbers]
+        return sorted(stored + fresh, key=lambda event: event.number)
 
     # Writing ---------------------------------------------------------------------------------------------------------
 
@@ -276,4 +279,4 @@ def json_of(body: dict) -> str:
     return ENCODER.encode(body)
 
 
-ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)

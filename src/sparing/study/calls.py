@@ -1,8 +1,7 @@
 """What stands behind the methods of a study: each writes in one transaction, or reads one consistent state."""
 
 import getpass
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -10,7 +9,7 @@ import sqlalchemy as sa
 from sparing.cells import Cells
 from sparing.study import asks, sheets, transfer
 from sparing.study.books import ASKS, ROW, AskRow, Books, StudyRow
-from sparing.study.errors import StudyError
+from sparing.study.errors import Conflict
 from sparing.study.settled import Settled, cells_as_of
 from sparing.study.store import ASK, SNAPSHOT, fetch
 from sparing.study.views import Ask, Example
@@ -71,36 +70,37 @@ Answers = Iterable[tuple[Ask | str, Mapping[str, Any], Any]]
 
 def tell_many(study: "Study", answers: Answers, who: str | None, places: list[str] | None = None) -> list[int]:
     """Tell all of these answers or none; ``places`` say in messages where each of them stands."""
-    settings, told = study.settings, []
-    for at, (ask, values, y) in enumerate(answers):
-        with _place(places, at):
+    settings = study.settings
+    told: list[tuple[int, asks.Values, float | None]] = []
+    events: list[int] = []
+    try:
+        for ask, values, y in answers:
             target = None if y is None else settings.target(y)
             told.append((number_of(study, ask), asks.checked_values(settings, values), target))
+    except ValueError as error:
+        raise _placed(error, places, len(told)) from error
     teller = None if who is None else actor(who)
 
     def work(books):
+        events.clear()  # of an attempt whose connection was lost
         books.fetch(asks=[number for number, _, _ in told])
         books.fetch(examples=[books.ask(number).example for number, _, _ in told])
-        events = []
-        for at, (number, values, y) in enumerate(told):
-            with _place(places, at):
-                events.append(asks.tell(books, settings, number, values, y, teller or books.ask(number).holder))
-        return events, books.settled, books.plan
+        for number, values, y in told:
+            events.append(asks.tell(books, settings, number, values, y, teller or books.ask(number).holder))
+        return books.settled, books.plan
 
-    events, settled, plan = write(study, work)
+    try:
+        settled, plan = write(study, work)
+    except (Conflict, ValueError) as error:
+        raise _placed(error, places, len(events)) from error
     if study._make_plans and settled >= study._plans.due(plan):
         catch_up(study)
     return events
 
 
-@contextmanager
-def _place(places: list[str] | None, at: int) -> Iterator[None]:
-    try:
-        yield
-    except (StudyError, ValueError) as error:
-        if places is None:
-            raise
-        raise type(error)(f"{places[at]}: {error}") from error
+def _placed(error: Exception, places: list[str] | None, at: int) -> Exception:
+    """The same error, which says where the answer stands that it is about."""
+    return error if places is None or at >= len(places) else type(error)(f"{places[at]}: {error}")
 
 
 def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
