@@ -13,6 +13,7 @@ from scipy import sparse
 from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, save_model
 from sparing.files import InputError, write_csv, write_text
 from sparing.judging import Verdict, judge
+from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
 
 LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
@@ -171,12 +172,12 @@ def fit_table(
     options |= {"random_state": random_state, "total_budget": total_budget, "pay_for_missing": pay_for_missing}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
-    model = cls(budget=budget, **options).fit(_named(table), table.y)
+    report, judging = progress or unnoticed, 0.5 if classes else 0.0  # a second model is fitted to judge classes
+    model = cls(budget=budget, verbose=lambda part: report((1.0 - judging) * part), **options)
+    model.fit(_named(table), table.y).set_params(verbose=False)
     model.target_name_ = table.target
-    report = progress or (lambda part: None)
-    report(0.5 if classes else 1.0)
     verdict = judge(model, _named(table), table.y, random_state) if classes else None
-    report(0.5 if classes else 0.0)
+    report(judging)
     if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
     return Report(model, table, _attributes(model, table, prices), verdict)
