@@ -52,7 +52,9 @@ def comparison(*losses, log_likelihoods=None):
     predictions = np.sqrt(losses - losses.min())[:, :, None]  # of targets zero: losses up to a constant
     likelihoods = np.zeros(losses.shape) if log_likelihoods is None else np.array(log_likelihoods)
     names = [(i, f"number {i}") for i in range(len(losses))]
-    return CrossValidation(names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [])
+    return CrossValidation(
+        names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [], np.ones(losses.shape[1])
+    )
 
 
 def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_differences():
