@@ -56,8 +56,8 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     >>> prices = {"ward": 5.0, "dose": 2.0, "age": 0.0}
     >>> model = BudgetRidge(budget=7.0, costs=prices, random_state=0).fit(table, stay)
     >>> categories, adds = model.effect("ward")
-    >>> categories.tolist(), (adds - adds[0]).round().tolist()
-    (['A', 'B', 'C'], [0.0, 2.0, 0.0])
+    >>> categories.tolist(), (adds - adds[0]).round().astype(int).tolist()
+    (['A', 'B', 'C'], [0, 2, 0])
     """
 
     def fit(self, X, y, sample_weight=None):

@@ -266,7 +266,7 @@ class KeepingLearner(Saved, Loop):
         """The weights: (d,), or (n_outputs, d) for several outputs; a model of curves or trees has none."""
         if not self.fitted.is_linear:
             raise AttributeError(
-                "this model has curves, categories or trees in place of weights; use fitted.predict and fitted.effect, "
+                "this model has categories, curves or trees in place of weights; use fitted.predict and fitted.effect, "
                 "or pass features='linear' and numeric columns only."
             )
         weights = self.fitted.weights
