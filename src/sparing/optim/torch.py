@@ -148,10 +148,7 @@ def _as_tensors(known: CompressedState) -> dict:
 
 
 def _from_tensors(exact) -> CompressedState:
-    arrays = {
-        name: tensor.numpy().astype(tensor.numpy().dtype if name == "rows" else np.float64)
-        for name, tensor in exact.items()
-    }
+    arrays = {name: t.numpy().astype(np.int64 if name == "rows" else np.float64) for name, t in exact.items()}
     whole = arrays["rows"].size == arrays["signs"].size
     root = Root(*(arrays[name] for name in Root._fields))
     sketch = SRHT(arrays["rows"], arrays["signs"])
@@ -165,7 +162,7 @@ def _joined(tensors):
 def _strengths(group) -> Strengths:
     """The options of a group, checked when it was added; those saved by 0.1.0 have one delta only."""
     delta_r, delta_c = (group.get(name) or group["delta"] for name in ("delta_r", "delta_c"))
-    return Strengths(group["lr"], delta_r, delta_c, group["l2"], 0.0, group["tau"])
+    return Strengths(*map(float, (group["lr"], delta_r, delta_c, group["l2"], 0.0, group["tau"])))
 
 
 def _check(p) -> None:
