@@ -14,11 +14,13 @@ import tempfile
 import time
 import warnings
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from sparing import Study
+from sparing.study import books, store
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "study")]  # the clients and the server that the tests use, too
@@ -124,37 +126,69 @@ def timed(work) -> float:
     return time.perf_counter() - began
 
 
+class SameRows:
+    """The statements that a study runs, once more by bare SQLite on a copy of its file."""
+
+    def __init__(self, study: Study, path: Path):
+        study.backup(path / "copy.db")
+        self.connection = sqlite3.connect(path / "copy.db", isolation_level=None)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL"):
+            self.connection.execute(f"PRAGMA {pragma}")
+        self.ran, self.real = [], books.execute
+        books.execute = self.execute
+
+    def execute(self, connection, statement, rows):
+        """In place of the store's own: remember what was run."""
+        self.ran.append((statement, list(rows), connection))
+        return self.real(connection, statement, rows)
+
+    def again(self) -> float:
+        """Seconds of the statements since the last call, in one transaction."""
+        given = []
+        for statement, rows, connection in self.ran:
+            text, names, _ = store._prepared(connection, statement)
+            values = attrgetter(*(name.removeprefix("new_") for name in names))
+            given.append((text, [values(row) for row in rows]))
+        self.ran.clear()
+
+        def run():
+            self.connection.execute("BEGIN IMMEDIATE")
+            for text, rows in given:
+                self.connection.executemany(text, rows)
+            self.connection.execute("COMMIT")
+
+        return timed(run)
+
+
 def speed(quick: bool) -> None:
-    """Tells relative to bare commits of the same bytes, by turns."""
+    """Tells relative to bare SQLite: a text of as many bytes in one table, and the same rows in the same tables."""
     few, batches = (60, 3) if quick else (FEW, 10)
-    print("\n| place | one tell for each commit | `tell_many` of 1,000 |\n| --- | --- | --- |")
+    print("\n| place | tells in a commit | of bare commits of as many bytes | of bare commits of the same rows |")
+    print("| --- | --- | --- | --- |")
     for place in PLACES:
         with folder(place) as path:
             study, answers = begun(path, few + batches * MANY + 1)
             study.tell_many([answers.pop()])
             size, connection, row = bytes_of_a_tell(path), bare(path), iter(range(10**9))
-
-            def commits(n, connection=connection, size=size, row=row):
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany("INSERT INTO t VALUES (?, ?)", [(next(row), "x" * size) for _ in range(n)])
-                connection.execute("COMMIT")
-
-            ours, theirs = [], []
-            for _ in range(few):
-                answer = answers.pop()
-                ours.append(timed(lambda answer=answer, study=study: study.tell_many([answer])))
-                theirs.append(timed(lambda: commits(1)))
-            single = min(theirs) / min(ours)
-            ours, theirs = [], []
-            for _ in range(batches):
-                batch = [answers.pop() for _ in range(MANY)]
-                ours.append(timed(lambda batch=batch, study=study: study.tell_many(batch)))
-                theirs.append(timed(lambda: commits(MANY)))
-            many = min(theirs) / min(ours)
-            print(
-                f"| {place} | {single:.2f} of bare commits of {size} bytes | {many:.2f} of bare batches |", flush=True
-            )
+            same = SameRows(study, path)
+            for n, rounds in ((1, few), (MANY, batches)):
+                times: list[tuple[float, float, float]] = []
+                for _ in range(rounds):
+                    batch = [answers.pop() for _ in range(n)]
+                    ours = timed(lambda batch=batch, study=study: study.tell_many(batch))
+                    texts = [(next(row), "x" * size) for _ in range(n)]
+                    times.append((ours, timed(lambda texts=texts, c=connection: write_texts(c, texts)), same.again()))
+                ours, as_bytes, as_rows = (min(taken) for taken in zip(*times, strict=True))
+                print(f"| {place} | {n:,} | {as_bytes / ours:.2f} | {as_rows / ours:.2f} |", flush=True)
+            books.execute = same.real
             study.close()
+
+
+def write_texts(connection: sqlite3.Connection, texts: list) -> None:
+    """One transaction of bare SQLite."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", texts)
+    connection.execute("COMMIT")
 
 
 def loaded(path: Path, n: int) -> Study:
@@ -199,8 +233,8 @@ def bulk_loaded(path: Path, n: int) -> Study:
             for table, names in columns.items():
                 steps = (copy * (head if table == "event" else MANY), copy * MANY, copy * head)
                 chosen = ", ".join(shifted.get(name, f'"{name}"').format(*steps) for name in names)
-                connection.execute(f"INSERT INTO {table} SELECT {chosen} FROM {table} WHERE number < {head + 1} AND "
-                                   f"number {'<= ' + str(head) if table == 'event' else '< ' + str(MANY)}")  # fmt: skip
+                last = head if table == "event" else MANY - 1
+                connection.execute(f"INSERT INTO {table} SELECT {chosen} FROM {table} WHERE number <= {last}")
         copies = n // MANY
         connection.execute(
             f"UPDATE study SET head = {copies * head}, examples = {n}, asks = {copies * asks}, settled = {n}, "
@@ -215,8 +249,9 @@ def replay(quick: bool) -> None:
     with folder("memory") as path:
         seconds = [timed(lambda: loaded(path, n).close())]
         with Study.open(path / "study.db") as study:
-            seconds.append(timed(lambda: study.check(replay=True)))
+            began = time.perf_counter()
             found = study.check(replay=True)
+            seconds.append(time.perf_counter() - began)
         print(f"\nreplay of {found.events:,} events: {found.queries:,} queries drawn again, all equal; "
               f"{seconds[1] / seconds[0]:.2f} of the time that buying took ({seconds[1]:.0f} s)")  # fmt: skip
 

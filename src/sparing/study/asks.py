@@ -71,11 +71,6 @@ def checked_values(settings: Settings, values) -> Values:
     return read
 
 
-def _by_text(values: Values) -> dict[str, float | str]:
-    """As JSON has them."""
-    return {str(attribute): value for attribute, value in values.items()}
-
-
 # Asking ---------------------------------------------------------------------------------------------------------------
 
 
@@ -144,7 +139,7 @@ def _until(settings: Settings) -> int | None:
 def tell(books: Books, settings: Settings, number: int, values: Values, y: float | None, who: str) -> int:
     """Book what was told of an ask; the number of the event, or of the earlier one that said the same."""
     row = books.ask(number)
-    body = json_of({"values": _by_text(values), "y": y})
+    body = json_of({"values": values, "y": y})
     digest = sha256(f"{number}:{body}".encode()).digest()
     said = _said_before(books, row)
     for earlier in said:
@@ -206,13 +201,14 @@ def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values
 def _book(books: Books, settings: Settings, row: AskRow, values: Values) -> None:
     """Money follows attempts: it is spent on what was told and on what was unavailable."""
     told, paid, released = bytearray(row.told), 0, 0
+    units = settings.units
     for at, attribute in enumerate(whole_numbers(row.attributes)):
         if attribute in values:
-            told[at] = CODES.get(values[attribute], TOLD)
-            if told[at] == NOT_BOUGHT:
-                released += settings.units[attribute]
+            code = told[at] = CODES.get(values[attribute], TOLD)
+            if code == NOT_BOUGHT:
+                released += units[attribute]
             else:
-                paid += settings.units[attribute]
+                paid += units[attribute]
     row.told, row.paid, row.released = bytes(told), row.paid + paid, row.released + released
     books.pay(paid)
     books.release(released)
@@ -285,7 +281,7 @@ def correct(
 ) -> int:
     """Replace what was told; money and earlier plans stay. The number of the event."""
     example = known_example(books, name)
-    body: dict[str, Any] = {"values": _by_text(values), "y": y, "why": why}
+    body: dict[str, Any] = {"values": values, "y": y, "why": why}
     digest = sha256(f"{name}:{expected}:{json_of(body)}".encode()).digest()
     if example.event != expected:
         last = books.events([example.event])

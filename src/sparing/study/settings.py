@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any
 from warnings import catch_warnings, filterwarnings, warn
 
@@ -130,7 +131,7 @@ class Settings:
             if isinstance(y, bool) or y not in self.classes:
                 raise ValueError(f"y must be one of the classes {self.classes}; got {y!r}.")
             return float(self.classes.index(y))
-        if isinstance(y, checks.NUMBER) and not isinstance(y, bool) and np.isfinite(y):
+        if isinstance(y, checks.NUMBER) and not isinstance(y, bool) and isfinite(y):
             return float(y)
         raise ValueError(f"y must be a finite number; got {y!r}.")
 
