@@ -73,7 +73,9 @@ RESULTS = """coef_, intercept_ : array, float
         Distinct values read, unavailable ones included where they are paid for; draws, of which an online learner makes
         some of the same value; what the values cost, at one each without ``costs``.
     report_ : dict
-        What was chosen (``setting``), among what (``candidates``, with estimated risks), and why (``why``).
+        What was chosen (``setting``), among what (``candidates``, with estimated risks), and why (``why``); where
+        that was by held-out examples also the estimated R² on whole rows and its 90 % interval (``r2``,
+        ``r2_interval``), and 1 - R² with its standard error (``risk``, ``risk_error``).
     second_moments_ : array or None
         The moments that the looks follow, of scaled and centred attributes.
     scale_, radius_ : array or None; float, array of shape (n_outputs,) or None

@@ -22,7 +22,7 @@ FLAT, STEEP = 0.2, 0.8  # mean exponents of learning curves: as a rule, and wher
 GRADES = 20  # a target of no more distinct values is a class or a grade, whose noise remains
 FARTHEST = 10.0  # times the pilot's looks, beyond which no smaller error is promised
 LEARNT = 0.75  # part of the pilot from which its error was estimated, by cross-validation
-FEW_LOOKS = 2.0  # per pair of attributes, with which on average exp(-1/2) of the error of lines is noise
+FEW_LOOKS = 2.0  # times the attributes squared: with so few about half of the error of lines may be noise
 REDUCIBLE = 0.1  # mean logarithm of the error of lines over the noise, however many looks there were
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
