@@ -155,3 +155,32 @@ def test_bad_parameters_are_refused(make):
 def test_bad_options_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 16, 32, 33, 80])
+@pytest.mark.parametrize("shift", [0.0, 0.3])
+def test_inverse_roots_are_those_of_the_eigenvectors(k, shift):
+    """Small matrices by a tridiagonal form, larger ones by a decomposition with corrections; of any rank, and zero."""
+    rng = np.random.default_rng(k)
+    v, delta = rng.standard_normal(k), 1e-3
+    for count in (0, 1, k // 2, k + 5):
+        z = rng.standard_normal((count, k)) * 10.0 ** rng.uniform(-1, 1, count)[:, None]
+        root = roots.no_moments(k)
+        for row in z:
+            root = roots.add(root, row, delta=delta, refresh=16)
+        values, vectors = np.linalg.eigh(z.T @ z)
+        expected = vectors @ (vectors.T @ v / (np.sqrt(np.maximum(values, 0.0) + delta) + shift))
+        found = roots.solve(root, v, delta=delta, shift=shift)
+        np.testing.assert_allclose(found, expected, atol=1e-7 * abs(expected).max())
+        assert roots.trace(root) == pytest.approx(np.sqrt(np.maximum(values, 0.0)).sum(), rel=1e-6)
+
+
+def test_gradients_that_cannot_be_squared_are_refused():
+    for k, words in (
+        (2, "too large to be squared"),
+        (8, "squared gradients overflows; scale attributes or targets down"),
+    ):
+        init, update = comp_adagrad(k=k, random_state=0)
+        x = np.zeros(8)
+        with np.errstate(over="ignore"), pytest.raises(ValueError, match=words):
+            update(np.full(8, 1e200), init(x), x)

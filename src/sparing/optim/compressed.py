@@ -216,7 +216,10 @@ def _solve_positive(gram, right) -> np.ndarray:
     """Solve a positive definite system, whose matrix is used up; as it is symmetric, its transpose needs no copy."""
     _, solution, failed = lapack.dposv(gram.T, right, overwrite_a=1)
     if failed:
-        raise np.linalg.LinAlgError("the sketched weights are not positive definite; pass a larger delta_c.")
+        raise np.linalg.LinAlgError(
+            "the system of the complement is not positive definite: gradients are too large to be squared, or delta_c "
+            "is too small."
+        )
     return solution
 
 

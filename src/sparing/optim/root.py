@@ -1,7 +1,7 @@
 """The square root of a growing sum of outer products, decomposed periodically and exact in between."""
 
 from functools import lru_cache
-from math import ceil, log2
+from math import ceil, isfinite, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -108,6 +108,8 @@ def _solve_small(moments, v, delta: float, shift: float) -> np.ndarray:
 
 def _enclosing(largest: float, delta: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes, squared, and weights for eigenvalues of M up to a power of two, so that few of them serve all rounds."""
+    if not isfinite(largest):
+        raise ValueError("the sum of squared gradients overflows; scale attributes or targets down.")
     return nodes(delta, 2.0 ** ceil(log2(delta + largest)), shift)
 
 
