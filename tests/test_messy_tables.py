@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from sparing.buying.shop import Shop
 from sparing.cli import app
 from sparing.fitting import fit_table
-from sparing.tables import PriceList, as_panels, read_prices, read_table
+from sparing.planning import bought_pilot
+from sparing.tables import read_prices, read_table
 
 N = 400
 
@@ -203,25 +203,22 @@ def test_what_cannot_be_learnt_from_is_named_by_the_command(tmp_path, monkeypatc
 
 
 def test_a_plan_takes_text_and_holes_and_buys_by_column(patients):
-    """Indicators of a column are a panel: bought together, for the price of the column."""
-    table = read_table("patients.csv", "stay", as_is=True)
-    numbers, prices = as_panels(table, None)
-    indicators = ["ward=A", "ward=B", "ward=C", "smoker=no", "smoker=yes"]
-    assert numbers.names == ["age", "glucose", "admitted", "weight", *indicators]
-    assert numbers.X.dtype == np.float64
-    shop = Shop(9, 3, costs=prices.costs, groups=prices.groups)
-    assert shop.prices.tolist() == [1] * 6
-    assert np.diff(shop.starts).tolist() == [1, 1, 1, 1, 3, 2]
-    given = PriceList(np.array([5.0, 0.0, 2.0, 1.0, 1.0, 2.0]), ["", "", "blood", "", "", "blood"])
-    _, prices = as_panels(table, given)
-    assert sorted(Shop(9, 9.0, costs=prices.costs, groups=prices.groups).prices.tolist()) == [0, 1, 1, 4, 5]
+    pilot = bought_pilot("patients.csv", "stay", 3, None, 200, 0)
+    assert pilot.levels.tolist() == [3, 0, 0, 2, 0, 0]
+    assert np.diff(pilot.cells.starts).max() == 3
     result = run("plan", "patients.csv", "--target", "stay", "--budget", 3, "--spends", "600,1200", "--repetitions", 2)
     assert result.exit_code == 0, result.output
+    assert "6 attributes" in result.output
     assert "Expected error" in result.output
 
 
-def test_panels_of_numbers_are_the_prices_as_they_were(patients):
-    table = read_table("patients.csv", "stay", as_is=True, drop=["ward", "smoker"])
-    assert as_panels(table, None)[1] is None
-    _, prices = as_panels(table, PriceList(np.arange(4.0), ["", "a", "a", ""]))
-    assert (prices.costs.tolist(), prices.groups) == ([0.0, 1.0, 2.0, 3.0], ["", "a", "a", ""])
+def test_a_plan_goes_on_from_a_model(patients):
+    """Its categories and prices are known; a list of other prices replaces them."""
+    Path("prices.csv").write_text("attribute,cost\n" + "".join(f"{name},2\n" for name in patients.columns[:-1]))
+    given = ("--target", "stay", "--budget", 6, "--costs", "prices.csv", "--quiet")
+    assert run("fit", "patients.csv", *given).exit_code == 0
+    pilot = bought_pilot("sparing-fit-model.sparing", None, 6, None, 100, 0)
+    assert pilot.levels.tolist() == [3, 0, 0, 2, 0, 0]
+    assert pilot.prices.costs.tolist() == [2.0] * 6
+    result = run("plan", "sparing-fit-model.sparing", "--budget", 6, "--spends", "1200,2400", "--repetitions", 2)
+    assert result.exit_code == 0, result.output

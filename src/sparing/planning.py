@@ -7,7 +7,7 @@ bounds. :mod:`sparing.models.forecast` leads from there to other spends.
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -16,8 +16,11 @@ from sparing import checks
 from sparing.buying.buyer import Buyer
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
+from sparing.estimators import load_model
+from sparing.estimators.columns import is_frame, learn_columns
 from sparing.files import InputError
 from sparing.learners import AutoLearner, PairwiseMoments
+from sparing.learners.keeping import KeepingLearner
 from sparing.models.em import StandardizedCells, nth_iterate
 from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
@@ -28,7 +31,7 @@ from sparing.models.gaussian import FittedModel
 from sparing.models.honest_risk import LEVEL
 from sparing.models.selection import affordable_families, usual_model
 from sparing.models.summary import summarize
-from sparing.tables import as_panels, read_prices, read_table
+from sparing.tables import PriceList, read_prices, read_table
 from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
 from sparing.types import money_units
@@ -59,6 +62,7 @@ def plan(
     budget: float,
     costs=None,
     groups=None,
+    levels=None,
     spends=None,
     repetitions: int = 40,
     random_state: int = 0,
@@ -76,6 +80,7 @@ def plan(
     budget : float
         The spend on one example: attributes, or money with ``costs``.
     costs, groups : price and panel of each attribute, optional
+    levels : number of categories of each attribute, 0 for a numeric one, optional
     spends : list of float, optional
         Total spends to evaluate; by default those of 100 to 10,000 examples (or what fits in memory).
     repetitions : int
@@ -98,7 +103,9 @@ def plan(
             f"a plan needs a pilot of {LEAST_PILOT} examples or more with one target and at most {WIDEST:,} "
             f"attributes; got {cells.n_examples} examples, {cells.n_outputs} targets, {cells.n_attributes} attributes."
         )
-    shop = Shop(cells.n_attributes, budget, costs=costs, groups=groups)
+    levels = None if levels is None else checks.levels(levels, cells.n_attributes)
+    constant = None if levels is None else levels == 1
+    shop = Shop(cells.n_attributes, budget, costs=costs, groups=groups, constant=constant)
     spends = sorted(_spends(shop) if spends is None else [checks.positive("spends", spend) for spend in spends])
     for spend in spends:
         if _few_rows(shop, spend) < 2 or spend > 10 * LARGEST:
@@ -106,9 +113,9 @@ def plan(
     repetitions = checks.whole("repetitions", repetitions, at_least=2)
     generator = np.random.default_rng(checks.seed(random_state))
     done = progress or (lambda part: None)
-    model = _learnt(cells, "auto")
+    model = _learnt(cells, "auto", levels)
     done(0.3)
-    lines = _with_weights(model if model.is_linear else _learnt(cells, "linear"), cells)
+    lines = _with_weights(model if model.is_linear else _learnt(cells, "linear", levels), cells, levels)
     done(0.2)
     examples, rows = ([count(shop, spend) for spend in spends] for count in (_few_rows, _whole_rows))
     looks = Buyer(shop, 0).plan.inclusion.sum()  # per example
@@ -145,16 +152,17 @@ def _whole_rows(shop: Shop, spend: float) -> int:
     return int(money_units(spend, shop.decimals) // shop.prices.sum())
 
 
-def _learnt(cells: Cells, features: str) -> FittedModel:
-    return AutoLearner(cells.n_attributes, budget=cells.n_attributes, features=features).fit_cells(cells).fitted
+def _learnt(cells: Cells, features: str, levels: np.ndarray | None) -> FittedModel:
+    learner = AutoLearner(cells.n_attributes, budget=cells.n_attributes, features=features, levels=levels)
+    return learner.fit_cells(cells).fitted
 
 
-def _with_weights(model: FittedModel, cells: Cells) -> FittedModel:
+def _with_weights(model: FittedModel, cells: Cells, levels: np.ndarray | None) -> FittedModel:
     """The model; if it is the mean target, with the weights that the pilot is too short to tell from none."""
     if model.weights.any():
         return model
-    usual = usual_model(cells.in_order(), affordable_families(cells)[0])
-    return replace(model, weights=usual.weights, attributes=usual.attributes)
+    usual = usual_model(cells.in_order(), affordable_families(cells)[0], levels=levels)
+    return replace(model, weights=usual.weights, attributes=usual.attributes, basis=usual.basis)
 
 
 def advice(prospects: list[Prospect]) -> str:
@@ -175,32 +183,59 @@ def advice(prospects: list[Prospect]) -> str:
     return "The pilot does not decide which way is better: the expected errors differ by less than their spread."
 
 
+class Pilot(NamedTuple):
+    """Cells to plan by, and what is known of their attributes."""
+
+    cells: Cells
+    prices: PriceList | None
+    levels: np.ndarray | None  # the number of categories of each attribute, 0 for a numeric one
+
+
 def bought_pilot(
     path, target, budget, costs, n_rows: int, random_state: int, said: Callable | None = None, **reading
-) -> tuple[Cells, Any]:
-    """A pilot and its price list: cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks.
+) -> Pilot:
+    """A pilot: that of a model or of cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks.
 
     ``said`` is called with the table, where one is read.
     """
     path = Path(path)
-    if path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}:
-        if costs is not None:
-            raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
-        return Cells.load(path), None
+    saved = path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}
+    if costs is not None and saved:
+        raise InputError("saved cells have no names to find prices by", "leave out {costs}", {"costs": None})
+    if saved:
+        return Pilot(Cells.load(path), None, None)
+    if path.suffix.lower() == ".sparing":
+        return _pilot_of(load_model(path), costs)
     table = read_table(path, target, **reading, as_is=True)
     if said is not None:
         said(table)
     prices = None if costs is None else read_prices(costs, table.names)
-    table, prices = as_panels(table, prices)
+    X, levels = table.X[:n_rows], None
+    if is_frame(X):
+        columns, _ = learn_columns(table.X)
+        X, levels = columns.encode(X), columns.levels
     learner = PairwiseMoments(
         len(table.names),
         budget=budget,
         costs=None if prices is None else prices.costs,
         groups=None if prices is None else prices.groups,
+        levels=levels,
         design="uniform",
         random_state=random_state,
     )
-    return learner.run(table.X[:n_rows], table.y[:n_rows]).bought, prices
+    return Pilot(learner.run(X, table.y[:n_rows]).bought, prices, levels)
+
+
+def _pilot_of(model, costs) -> Pilot:
+    """The purchases of a model, at the prices of a list or else at those that were paid."""
+    learner = model.learner_
+    if not isinstance(learner, KeepingLearner) or learner.n_outputs != 1:
+        raise InputError("this model kept nothing that one target could be planned by", "pass the data file")
+    if costs is not None:
+        return Pilot(learner.bought, read_prices(costs, model._names()), learner.levels)
+    shop = learner.buyer.shop
+    prices = None if shop.costs is None else PriceList(shop.costs, [str(item) for item in shop.items])
+    return Pilot(learner.bought, prices, learner.levels)
 
 
 def whole_rows_needed(cells: Cells, excess: float) -> int:

@@ -111,7 +111,7 @@ def _show_report(report) -> None:
 
 @app.command("plan")
 def plan_command(
-    data: Annotated[Path, typer.Argument(help="A data file to buy a pilot of, or cells that `sparing fit` wrote.")],
+    data: Annotated[Path, typer.Argument(help="A data file to buy a pilot of, or the model that `sparing fit` wrote.")],
     target: Target = None,
     budget: Budget = 5,
     costs: Costs = None,
@@ -143,11 +143,12 @@ def plan_command(
         budget = plain(budget)
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         said = partial(introduce, data, quiet=quiet)
-        cells, prices = bought_pilot(data, target, budget, costs, pilot, random_state, said=said, **reading)
+        bought = bought_pilot(data, target, budget, costs, pilot, random_state, said=said, **reading)
+        cells, prices, levels = bought
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
         with progress_bar(quiet, doing="planning") as report:
             prospects = plan(
-                cells, budget=budget, spends=totals, repetitions=repetitions,
+                cells, budget=budget, levels=levels, spends=totals, repetitions=repetitions,
                 random_state=random_state, progress=report, **priced,
             )  # fmt: skip
         if not quiet:
@@ -158,7 +159,6 @@ def plan_command(
 
 
 def _show_plan(cells, prospects, reading: str) -> None:
-
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
     table = table_of("Expected error over that of the mean predictor, with 90 % intervals", columns, words=())

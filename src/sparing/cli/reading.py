@@ -42,7 +42,8 @@ def plain(budget: float) -> float:
 
 def refuse_paths(data: Path, *others: object) -> None:
     """Refuse a path that leads nowhere, at once: a mistyped name does not wait for imports."""
-    refuse_data_path(data)
-    for path in others:
+    if Path(data).suffix != ".sparing":  # a model may take the place of data
+        refuse_data_path(data)
+    for path in (data, *others):
         if isinstance(path, Path) or str(path).endswith(".npy"):
             refuse_missing_file(path)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sparing.cells import Cells
 from sparing.linalg.threads import one_blas_thread
+from sparing.models.bases import LINES
 from sparing.models.gaussian import FittedModel, Gaussian
 
 # Set on some splits of the tables of benchmarks/forecasts.py, which shows others.
@@ -34,7 +35,8 @@ RIDGES = np.logspace(-3, 5, 17)  # for standardized attributes
 
 def few_errors(model: FittedModel, pilot: Cells, looks: float, generator: np.random.Generator) -> np.ndarray:
     """Possible errors of the model, learnt from so many looks in place of the pilot's."""
-    steep = not model.is_linear and np.unique(pilot.targets).size > GRADES
+    curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
+    steep = curved and np.unique(pilot.targets).size > GRADES
     risks = model.facts["risk_distribution"].draw(DRAWS, generator)
     growth = min(looks / len(pilot), FARTHEST) / LEARNT
     errors = risks * growth ** -generator.exponential(STEEP if steep else FLAT, DRAWS)

@@ -1,8 +1,7 @@
 """Tables and price lists of the user's own: CSV, Parquet and npz files in, numbers out."""
 
 from sparing.files import SUFFIXES
-from sparing.tables.panels import as_panels
 from sparing.tables.prices import PriceList, priced_names, read_prices
 from sparing.tables.table import Table, read_rows, read_table
 
-__all__ = ["SUFFIXES", "PriceList", "Table", "as_panels", "priced_names", "read_prices", "read_rows", "read_table"]
+__all__ = ["SUFFIXES", "PriceList", "Table", "priced_names", "read_prices", "read_rows", "read_table"]

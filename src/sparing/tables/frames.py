@@ -41,8 +41,8 @@ def read_columns(path: Path, target: str | None, drop) -> tuple[Any, list, str]:
     return attributes, values, target
 
 
-def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str], list[str]]:
-    """The columns of a frame as float64, their names, and the columns that they come from.
+def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
+    """The columns of a frame as float64, and their names.
 
     Dates are days since the first; text is indicators, one per value, or refused.
     """
@@ -64,14 +64,13 @@ def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str], l
             {"encode": True, "drop": words},
         )
     numbers, used = _numbers(frame, numeric, flags), [names[i] for i in numeric]
-    parts, sources = [numbers], list(used)
+    parts = [numbers]
     for i in other:
         indicators, levels = _indicators(frame.iloc[:, i], names[i])
         parts.append(indicators)
         used += [f"{names[i]}={value}" for value in levels]
-        sources += [names[i]] * len(levels)
     refuse_repeated(used, f"{file} with its indicators")
-    return np.concatenate(parts, axis=1) if other else numbers, used, sources
+    return np.concatenate(parts, axis=1) if other else numbers, used
 
 
 def read_frame(path: Path) -> Any:

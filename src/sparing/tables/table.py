@@ -87,7 +87,7 @@ def read_table(
         X, values, target = read_columns(path, target, drop)
         names = list(X.columns)
         if encode or not as_is:
-            X, names, _ = numbers_of(X, encode, path.name)
+            X, names = numbers_of(X, encode, path.name)
     _refuse_infinity(X, names)
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
     if task is not None:
