@@ -1,5 +1,6 @@
 """Data frames as people have them: a column is one purchase, under its own name, whatever it holds."""
 
+import json
 from datetime import date
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge
 from sparing.checks import by_name
-from sparing.estimators.columns import Columns, learn_columns
+from sparing.estimators.columns import learn_columns
+from sparing.estimators.packing import packed, unpacked
 
 EFFECTS = {"Adelie": 0.0, "Gentoo": 3.0, "Chinstrap": -2.0}
 NUMBERS = pd.DataFrame(np.random.default_rng(1).standard_normal((120, 3)), columns=["glucose", "insulin", "age"])
@@ -108,10 +110,13 @@ def test_what_a_column_is(rows, named, values):
     columns, _ = learn_columns(frame)
     assert columns.kinds == [named, "number"]
     np.testing.assert_array_equal(columns.encode(frame)["it"], values)
-    again = Columns.from_state({name: np.array(value) for name, value in columns.state().items()})
+    arrays = {}
+    again = unpacked(json.loads(json.dumps(packed(columns, arrays, "columns"))), arrays)
     np.testing.assert_array_equal(again.encode(frame), columns.encode(frame))
     np.testing.assert_array_equal(again.levels, columns.levels)
-    assert all(array.dtype.kind in "iUf" for array in columns.state().values())
+    there = frame["it"].notna()
+    numbers = [columns.number(0, value) for value in frame["it"][there]]
+    np.testing.assert_array_equal(numbers, np.array(values, float)[there])
 
 
 def test_a_category_that_was_never_seen_is_an_unavailable_value():

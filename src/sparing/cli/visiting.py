@@ -80,8 +80,12 @@ def hold_visit(visit, names: list[str], labels: list) -> None:
         if None in answers:
             print("stopped")
             break
-        visit.tell(query, answers)
-        print(standing(visit, labels))
+        try:
+            visit.tell(query, answers)
+        except ValueError as error:  # asked again
+            print(f"  {error} An empty line says that it could not be had; stop ends the visit.")
+        else:
+            print(standing(visit, labels))
     else:
         print(f"stop: {visit.why}")
 
@@ -94,37 +98,35 @@ def standing(visit, labels: list) -> str:
     return f"prediction {visit.prediction} ({chances}), spent {visit.spent:,.2f}"
 
 
-def _answer(name: str) -> float | None:
-    """A number, NaN for a value that could not be had, None to stop; asked again until it is one of them."""
-    while True:
-        try:
-            text = input(f"  {name}: ").strip()
-        except EOFError:
-            return None
-        if text.lower() in STOP:
-            return None
-        if text.lower() in UNAVAILABLE:
-            return float("nan")
-        try:
-            return float(text)
-        except ValueError:
-            print("  a number, an empty line if it could not be had, or stop")
+def _answer(name: str) -> float | str | None:
+    """A number or text, NaN for a value that could not be had, None to stop."""
+    try:
+        text = input(f"  {name}: ").strip()
+    except EOFError:
+        return None
+    if text.lower() in STOP:
+        return None
+    return float("nan") if text.lower() in UNAVAILABLE else _number_or_text(text)
 
 
-def values_in(text: str) -> dict[str, float]:
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def values_in(text: str) -> dict[str, float | str]:
     """The values between commas, each as name=value.
 
-    >>> values_in("age=54, bmi=31.5")
-    {'age': 54.0, 'bmi': 31.5}
+    >>> values_in("age=54, ward=B")
+    {'age': 54.0, 'ward': 'B'}
     """
-    found = {}
-    for pair in names_in(text):
-        name, equals, value = pair.partition("=")
-        try:
-            found[name.strip()] = float(value) if equals else float("x")
-        except ValueError:
-            raise ValueError(f"--known must be name=value, separated by commas; got {pair!r}.") from None
-    return found
+    pairs = [pair.partition("=") for pair in names_in(text)]
+    for name, equals, value in pairs:
+        if not (name and equals and value):
+            raise ValueError(f"--known must be name=value, separated by commas; got {name + equals + value!r}.")
+    return {name.strip(): _number_or_text(value.strip()) for name, _, value in pairs}
 
 
 def prices_of(model, costs: Path | None) -> dict:

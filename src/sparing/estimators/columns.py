@@ -3,10 +3,8 @@
 Each stays one column, which is bought, priced and reported under its own name; only its values become numbers.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
@@ -101,23 +99,22 @@ class Columns:
         encoder = OrdinalEncoder(categories=known, handle_unknown="use_encoded_value", unknown_value=np.nan)
         return encoder.fit(np.array([[of[0] for of in known]], dtype=object))
 
-    def state(self) -> dict[str, np.ndarray]:
-        """All of it as arrays of numbers and strings."""
-        return {
-            "names": np.array(self.names),
-            "kinds": np.array(self.kinds),
-            "categories": np.concatenate([np.array([], dtype=str), *self.categories]),
-            "n_categories": np.array([of.size for of in self.categories]),
-            "first_days": self.first_days.astype(np.int64),
-        }
+    def number(self, at: int, value) -> float:
+        """One value of a column as a number; NaN if it is unknown."""
+        if self.kinds[at] == NUMBER:
+            return as_number(at, value, self.names[at])
+        from pandas import DataFrame
 
-    @classmethod
-    def from_state(cls, state: Mapping[str, np.ndarray]) -> Self:
-        """The columns that :meth:`state` described."""
-        ends = np.cumsum(state["n_categories"])[:-1]
-        first_days = np.asarray(state["first_days"]).astype("datetime64[ns]")
-        categories = np.split(np.asarray(state["categories"]), ends)
-        return cls(np.asarray(state["names"]).tolist(), np.asarray(state["kinds"]).tolist(), categories, first_days)
+        row = DataFrame({name: [value if place == at else None] for place, name in enumerate(self.names)})
+        return float(self.encode(row).iloc[0, at])
+
+
+def as_number(at: int, value, name=None) -> float:
+    """A value of a numeric column; NaN if it is unknown."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {at if name is None else name!r} is numeric; got {value!r}.") from None
 
 
 def learn_columns(frame) -> tuple[Columns, list[str]]:

@@ -7,12 +7,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
+from sparing.estimators.columns import as_number, is_frame
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.classes import Classes
 from sparing.models.conditional import FromKnown
 from sparing.models.gaussian import FittedModel
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.many import Purchases, buy_many
-from sparing.prediction.market import Market
 from sparing.prediction.route import Route, find_route
 from sparing.prediction.visit import Visit
 
@@ -23,6 +24,9 @@ class KnownInPart:
     _fit: Any
     _check_X: Any
     _names: Any
+    _columns: Any
+    costs: Any
+    groups: Any
     n_features_in_: int
 
     def _described(self, what: str) -> FittedModel:
@@ -58,17 +62,17 @@ class KnownInPart:
         known : sequence
             Columns, by name or number, that are known anyway.
         costs : dict, Series or array, optional
-            The price of each column, by name or in their order; one each without it.
-        groups : sequence, optional
+            The price of each column, by name or in their order; by default, with the groups, those of the fit.
+        groups : dict, Series or sequence, optional
             Columns with equal labels are a panel: bought together, for what they cost together.
 
         Returns
         -------
         sparing.prediction.Route
         """
-        market = self._market("route", costs, groups)
+        catalogue = self._catalogue("route", costs, groups)
         columns = [checks.column(name, self.n_features_in_, self._names()) for name in known]
-        return find_route(market, np.unique(np.array(columns, dtype=np.int64)))
+        return find_route(catalogue, np.unique(np.array(columns, dtype=np.int64)))
 
     def visit(self, known=None, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None) -> Visit:
         """Ask for the values of one new case that are worth their price.
@@ -91,7 +95,7 @@ class KnownInPart:
         sparing.prediction.Visit
         """
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
-        return Visit(self._market("visit", costs, groups), {} if known is None else known, **options)
+        return Visit(self._catalogue("visit", costs, groups), {} if known is None else known, **options)
 
     def buy(
         self, source, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None, ledger=None
@@ -122,12 +126,24 @@ class KnownInPart:
         (True, True)
         """
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
-        return buy_many(self._market("buy", costs, groups), source, ledger=ledger, **options)
+        source = self._check_rows(source) if is_frame(source) else source
+        return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
 
-    def _market(self, what: str, costs, groups) -> Market:
-        model = self._described(what)
-        labels, classes = getattr(self, "classes_", None), self._weighted_classes(model)
-        return Market(model, self.n_features_in_, self._names(), labels, classes, costs=costs, groups=groups)
+    def _catalogue(self, what: str, costs, groups) -> Catalogue:
+        """What may be bought of a new case, at these prices, or else at those of the fit."""
+        model, columns = self._described(what), self._columns
+        if costs is None and groups is None:
+            costs, groups = self.costs, self.groups
+        return Catalogue(
+            model,
+            self.n_features_in_,
+            self._names(),
+            getattr(self, "classes_", None),
+            self._weighted_classes(model),
+            costs=costs,
+            groups=groups,
+            encode=as_number if columns is None else columns.number,
+        )
 
     def _weighted_classes(self, model: FittedModel) -> Classes | None:
         """Probabilities of classes, with their weights; None for a regressor."""

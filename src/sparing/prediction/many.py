@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing import checks
-from sparing.prediction.market import Market
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.policy import Ahead, Policy, Step
 from sparing.prediction.stage import Stage
 from sparing.prediction.visit import check_affordable, checked_options
@@ -53,29 +53,31 @@ class _Group(NamedTuple):
 
 
 def buy_many(
-    market: Market, source, *, ledger: Ledger | None, price_of_error=None, target_std=None, budget=None
+    catalogue: Catalogue, source, *, ledger: Ledger | None, price_of_error=None, target_std=None, budget=None
 ) -> Purchases:
     """Run the visits of all cases of a source, or of an array of rows that is read only where values are bought."""
     source = source if hasattr(source, "read") else ArraySource(source)
-    if source.n_attributes != market.n_columns:
-        raise ValueError(f"the source has {source.n_attributes} columns; the model was fitted to {market.n_columns}.")
-    checked_options(market, price_of_error, target_std, budget)
-    books = market.ledger(budget)
+    if source.n_attributes != catalogue.n_columns:
+        raise ValueError(
+            f"the source has {source.n_attributes} columns; the model was fitted to {catalogue.n_columns}."
+        )
+    checked_options(catalogue, price_of_error, target_std, budget)
+    books = catalogue.ledger(budget)
     policy = Policy(price_of_error, target_std, np.inf if budget is None else books.left)
-    first = Stage.first(market)
+    first = Stage.first(catalogue)
     check_affordable(first, books)
     if ledger is not None and (ledger.decimals, *ledger.prices) != (books.decimals, *books.prices):
         raise ValueError("the ledger has other prices than costs=; make it with Ledger(costs=...) of the same prices.")
-    return _Lockstep(market, source, policy, ledger).run(first)
+    return _Lockstep(catalogue, source, policy, ledger).run(first)
 
 
 class _Lockstep:
-    def __init__(self, market: Market, source: Source, policy: Policy, ledger: Ledger | None):
-        n, outputs = source.n_examples, market.model.intercept.size
-        self.market, self.source, self.policy, self.ledger = market, source, policy, ledger
-        self.rows = np.full((n, market.n_columns), np.nan)
+    def __init__(self, catalogue: Catalogue, source: Source, policy: Policy, ledger: Ledger | None):
+        n, outputs = source.n_examples, catalogue.model.intercept.size
+        self.catalogue, self.source, self.policy, self.ledger = catalogue, source, policy, ledger
+        self.rows = np.full((n, catalogue.n_columns), np.nan)
         self.means, self.deviations = np.empty((n, outputs)), np.empty((n, outputs))
-        self.logs = None if market.labels is None else np.empty((n, len(market.labels)))
+        self.logs = None if catalogue.labels is None else np.empty((n, len(catalogue.labels)))
         self.spent, self.cells = np.zeros(n), np.zeros(n, np.int64)
 
     def run(self, first: Stage) -> Purchases:
@@ -86,21 +88,21 @@ class _Lockstep:
             for group in groups:
                 self.means[group.cases] = group.stage.knowledge.predictions(group.distances)
             cases = np.concatenate([group.cases for group in groups])
-            self.means[cases] = self.market.model.with_trees(self.means[cases], self.rows[cases])
+            self.means[cases] = self.catalogue.model.with_trees(self.means[cases], self.rows[cases])
             groups = [following for group in groups for following in self._next(group)]
         several = self.means.shape[1] > 1
         if self.logs is not None:
-            labels = self.market.labels[self.logs.argmax(axis=1)]
+            labels = self.catalogue.labels[self.logs.argmax(axis=1)]
             return Purchases(labels, None, np.exp(self.logs), self.rows, self.spent, self.cells)
-        found = [self.market.within_range(self.means), self.deviations]
+        found = [self.catalogue.within_range(self.means), self.deviations]
         predictions, std = found if several else (outputs[:, 0] for outputs in found)
         return Purchases(predictions, std, None, self.rows, self.spent, self.cells)
 
     def _next(self, group: _Group) -> list[_Group]:
         """Write down what is known of the cases of a group, and buy what they ask for next."""
         stage, cases = group.stage, group.cases
-        logs = self.market.log_posteriors(self.means[cases], stage.knowledge)
-        self.deviations[cases] = self.market.standard_deviations(stage.knowledge.unexplained)
+        logs = self.catalogue.log_posteriors(self.means[cases], stage.knowledge)
+        self.deviations[cases] = self.catalogue.standard_deviations(stage.knowledge.unexplained)
         if self.logs is not None:
             self.logs[cases] = logs
         chosen: dict[tuple, list[int]] = defaultdict(list)
@@ -121,15 +123,15 @@ class _Lockstep:
             self.rows[case, columns] = self._read(int(case), columns)
             if self.ledger is not None:
                 self.ledger.book(columns)
-        self.spent[cases] = self.market.amount(step.stage.spent)
+        self.spent[cases] = self.catalogue.amount(step.stage.spent)
         self.cells[cases] += len(columns)
         had, groups = ~np.isnan(self.rows[np.ix_(cases, columns)]), []
         for pattern in np.unique(had, axis=0):
             same = (had == pattern).all(axis=1)
             there = columns[pattern]
-            whole = pattern.all() and not self.market.adapts
+            whole = pattern.all() and not self.catalogue.adapts
             stage = step.stage if pattern.all() else group.stage.bought(columns, there)
-            functions = [self.market.values(c, self.rows[cases[same], c]) for c in there]
+            functions = [self.catalogue.values(c, self.rows[cases[same], c]) for c in there]
             values = np.concatenate([np.zeros((int(same.sum()), 0)), *functions], axis=1)
             distances = stage.knowledge.distances(group.distances[places[same]], values)
             ahead = group.ahead.after_first() if whole else self.policy.ahead(stage)

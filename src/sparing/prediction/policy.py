@@ -83,7 +83,7 @@ class Policy:
         """How each of n cases at a stage goes on."""
         if self.target_std is not None and self._is_sure(stage):
             return [Decision(None, f"the standard deviation is at most {self.target_std:g}")] * n
-        if not stage.market.adapts or log_posteriors is None:
+        if not stage.catalogue.adapts or log_posteriors is None:
             return self._decide(stage, ahead, log_posteriors, n)
         return [
             self._decide(stage, islice(greedy(stage, self.money, np.exp(one)), HORIZON), one[None], 1)[0]
@@ -93,18 +93,18 @@ class Policy:
     def _decide(self, stage: Stage, ahead, log_posteriors, n: int) -> list[Decision]:
         first = None
         best, before = np.full(n, -np.inf), None
-        market, now = stage.market, stage.knowledge.unexplained
+        catalogue, now = stage.catalogue, stage.knowledge.unexplained
         for length, step in enumerate(ahead, 1):
             first = step if first is None else first
             if self.price_of_error is None:
                 return [Decision(first)] * n
-            before = market.losses(now, now, log_posteriors) if before is None else before
-            price = market.amount(step.stage.spent - stage.spent)
+            before = catalogue.losses(now, now, log_posteriors) if before is None else before
+            price = catalogue.amount(step.stage.spent - stage.spent)
             if price > self.price_of_error * before.max():
                 break  # not even certainty is worth that
-            if market.adapts and length & (length - 1):
+            if catalogue.adapts and length & (length - 1):
                 continue  # errors of many classes are simulated: those of 1, 2, 4, ... purchases will do
-            after = market.losses(now, step.stage.knowledge.unexplained, log_posteriors)
+            after = catalogue.losses(now, step.stage.knowledge.unexplained, log_posteriors)
             best = np.maximum(best, self.price_of_error * (before - after) - price)
             if (best > 0).all():
                 break
@@ -113,7 +113,7 @@ class Policy:
         return [Decision(first) if gain > 0 else Decision(None, NOT_WORTH_IT) for gain in best]
 
     def _is_sure(self, stage: Stage) -> bool:
-        return bool(np.all(stage.market.standard_deviations(stage.knowledge.unexplained) <= self.target_std))
+        return bool(np.all(stage.catalogue.standard_deviations(stage.knowledge.unexplained) <= self.target_std))
 
     def _nothing_left(self, stage: Stage) -> str:
         return USED_UP if stage.offers().best() is None else "the budget buys nothing more"

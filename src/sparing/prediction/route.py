@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
-from sparing.prediction.market import Market
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.policy import greedy
 from sparing.prediction.stage import Stage
 
@@ -74,26 +74,26 @@ class Route:
         return "\n".join(lines)
 
 
-def find_route(market: Market, known: np.ndarray) -> Route:
+def find_route(catalogue: Catalogue, known: np.ndarray) -> Route:
     """The route from where these columns are known."""
-    start = Stage.first(market).with_known(known)
-    chances = market.classes.priors if market.adapts else None
+    start = Stage.first(catalogue).with_known(known)
+    chances = catalogue.classes.priors if catalogue.adapts else None
     purchases = []
-    error, spent = _error(market, start), 0
+    error, spent = _error(catalogue, start), 0
     first = error
     for step in greedy(start, chances=chances):
-        error = min(error, _error(market, step.stage))  # simulated errors of three or more classes may go up
-        columns = tuple(market.column_name(column) for column in step.columns)
-        price, total = market.amount(step.stage.spent - spent), market.amount(step.stage.spent)
-        purchases.append(Purchase(market.name(step.columns), columns, price, total, error))
+        error = min(error, _error(catalogue, step.stage))  # simulated errors of three or more classes may go up
+        columns = tuple(catalogue.column_name(column) for column in step.columns)
+        price, total = catalogue.amount(step.stage.spent - spent), catalogue.amount(step.stage.spent)
+        purchases.append(Purchase(catalogue.name(step.columns), columns, price, total, error))
         spent = step.stage.spent
-    return Route(tuple(purchases), first, "standard deviation" if market.labels is None else "error rate")
+    return Route(tuple(purchases), first, "standard deviation" if catalogue.labels is None else "error rate")
 
 
-def _error(market: Market, stage: Stage) -> float:
+def _error(catalogue: Catalogue, stage: Stage) -> float:
     after = stage.knowledge.unexplained
-    if market.labels is None:
-        return float(np.sqrt(np.mean(market.standard_deviations(after) ** 2)))
-    nothing = market.model.conditional.total
-    prior = market.classes.log_posteriors(market.model.center[None], nothing[None])
-    return float(market.losses(nothing, after, prior)[0])
+    if catalogue.labels is None:
+        return float(np.sqrt(np.mean(catalogue.standard_deviations(after) ** 2)))
+    nothing = catalogue.model.conditional.total
+    prior = catalogue.classes.log_posteriors(catalogue.model.center[None], nothing[None])
+    return float(catalogue.losses(nothing, after, prior)[0])

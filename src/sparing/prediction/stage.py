@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.knowledge import Knowledge
-from sparing.prediction.market import Market
 
 LEAST_WORTH = 1e-9  # part of the variance: what explains less is not offered
 
@@ -18,7 +18,7 @@ class Stage:
 
     Parameters
     ----------
-    market : Market
+    catalogue : Catalogue
     knowledge : Knowledge
     taken : array of bool
         The columns that were known or asked for; unavailable ones included.
@@ -26,21 +26,21 @@ class Stage:
         Units of money.
     """
 
-    market: Market
+    catalogue: Catalogue
     knowledge: Knowledge
     taken: np.ndarray
     spent: int = 0
 
     @classmethod
-    def first(cls, market: Market) -> Self:
+    def first(cls, catalogue: Catalogue) -> Self:
         """Where nothing is known."""
-        return cls(market, Knowledge.of_nothing(market.model), np.zeros(market.n_columns, bool))
+        return cls(catalogue, Knowledge.of_nothing(catalogue.model), np.zeros(catalogue.n_columns, bool))
 
     def with_known(self, columns: np.ndarray, available: np.ndarray | None = None) -> Self:
         """With some columns known that cost nothing; of those that are not ``available`` nothing is learnt."""
         taken = self.taken.copy()
         taken[columns] = True
-        variables = self.market.variables(columns if available is None else available)
+        variables = self.catalogue.variables(columns if available is None else available)
         return replace(self, knowledge=self.knowledge.after(variables), taken=taken)
 
     @cached_property
@@ -55,7 +55,7 @@ class Stage:
 
     def bought(self, columns: np.ndarray, available: np.ndarray | None = None) -> Self:
         """After a purchase."""
-        price = int(self.market.prices[columns].sum())
+        price = int(self.catalogue.prices[columns].sum())
         return replace(self.with_known(columns, available), spent=self.spent + price)
 
 
@@ -66,18 +66,18 @@ class Offers:
     """
 
     def __init__(self, stage: Stage, money: float = np.inf):
-        self.stage, market = stage, stage.market
+        self.stage, catalogue = stage, stage.catalogue
         left = np.flatnonzero(~stage.taken)
-        prices = np.bincount(market.items[left], weights=market.prices[left], minlength=market.starts.size - 1)
-        offered = np.bincount(market.items[left], minlength=prices.size) > 0
+        prices = np.bincount(catalogue.items[left], weights=catalogue.prices[left], minlength=catalogue.starts.size - 1)
+        offered = np.bincount(catalogue.items[left], minlength=prices.size) > 0
         self.items = np.flatnonzero(offered & (stage.spent + prices <= money))
         self.prices = prices[self.items]
         self._after: dict[int, Stage] = {}
 
     def columns(self, offer: int) -> np.ndarray:
         """That an offer is made of."""
-        market, item = self.stage.market, self.items[offer]
-        panel = market.members[market.starts[item] : market.starts[item + 1]]
+        catalogue, item = self.stage.catalogue, self.items[offer]
+        panel = catalogue.members[catalogue.starts[item] : catalogue.starts[item + 1]]
         return panel[~self.stage.taken[panel]]
 
     def after(self, offer: int) -> Stage:
@@ -89,11 +89,11 @@ class Offers:
     @cached_property
     def gains(self) -> np.ndarray:
         """What each of them would explain: (n, n_outputs, n_outputs)."""
-        knowledge, market = self.stage.knowledge, self.stage.market
-        variables, columns = market.by_item
+        knowledge, catalogue = self.stage.knowledge, self.stage.catalogue
+        variables, columns = catalogue.by_item
         left = ~self.stage.taken[columns]
-        variables, items = variables[left], market.items[columns[left]]
-        sizes = np.bincount(items, minlength=market.starts.size - 1)
+        variables, items = variables[left], catalogue.items[columns[left]]
+        sizes = np.bincount(items, minlength=catalogue.starts.size - 1)
         outputs = knowledge.model.intercept.size
         gains = np.zeros((sizes.size, outputs, outputs))
         for size in np.unique(sizes[self.items]):
@@ -105,7 +105,7 @@ class Offers:
     @cached_property
     def separations(self) -> np.ndarray:
         """What each of them would add to the squared distances between classes: (n, n_classes, n_classes)."""
-        left, classes = self.stage.knowledge.unexplained, self.stage.market.classes
+        left, classes = self.stage.knowledge.unexplained, self.stage.catalogue.classes
         return classes.separations(left - self.gains) - classes.separations(left[None])
 
     def best(self, chances: np.ndarray | None = None) -> int | None:
@@ -117,8 +117,8 @@ class Offers:
         """
         if not self.items.size:
             return None
-        if chances is None or not self.stage.market.adapts:
-            worth = self.stage.market.explained(self.gains)
+        if chances is None or not self.stage.catalogue.adapts:
+            worth = self.stage.catalogue.explained(self.gains)
         else:
             added = self.separations
             worth = np.diagonal(added, axis1=1, axis2=2) @ chances - (added @ chances) @ chances

@@ -1,12 +1,13 @@
 """One new case, asked for value by value."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparing import checks
-from sparing.prediction.market import Market
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.policy import Decision, Policy, Step
 from sparing.prediction.stage import Stage
 from sparing.types import Query
@@ -40,26 +41,27 @@ class Visit:
     ('no further purchase is worth its price', True, True)
     """
 
-    def __init__(self, market: Market, known: Mapping, *, price_of_error=None, target_std=None, budget=None):
-        self._market = market
-        self._options = checked_options(market, price_of_error, target_std, budget)
-        self._ledger = market.ledger(budget)
+    def __init__(self, catalogue: Catalogue, known: Mapping, *, price_of_error=None, target_std=None, budget=None):
+        self._catalogue = catalogue
+        self._options = checked_options(catalogue, price_of_error, target_std, budget)
+        self._ledger = catalogue.ledger(budget)
         self._policy = Policy(price_of_error, target_std, np.inf if budget is None else self._ledger.left)
-        self._row = np.full(market.n_columns, np.nan)
-        columns = [checks.column(name, market.n_columns, market.names) for name in known]
+        self._row = np.full(catalogue.n_columns, np.nan)
+        columns = [checks.column(name, catalogue.n_columns, catalogue.names) for name in known]
         if len(set(columns)) < len(columns):
             raise ValueError("known has a column twice, by its name and by its number; pass it once.")
-        values = _finite(list(known.values()), columns, market)
+        values = _encoded(list(known.values()), columns, catalogue)
         had = ~np.isnan(values)
         self._row[columns] = values
-        self._given = [[column, float(value)] for column, value in zip(columns, values, strict=True)]
+        self._given = [[column, _plain(value)] for column, value in zip(columns, known.values(), strict=True)]
         columns = np.array(columns, dtype=np.int64)[had]
-        self._move(Stage.first(market).with_known(columns), np.zeros((1, 0)), values[had], columns)
+        self._move(Stage.first(catalogue).with_known(columns), np.zeros((1, 0)), values[had], columns)
         check_affordable(self._stage, self._ledger)
         self._asked: Step | None = None
         self._round, self._why = 0, ""
         self._ahead = self._policy.ahead(self._stage)
-        self._told: list[list[float]] = []
+        self._told: list[list[Any]] = []
+        self._asked_for: list[int] = []
 
     def ask(self) -> Query | None:
         """The columns to find out next; the same ones until they are told. None: stop."""
@@ -80,30 +82,31 @@ class Visit:
                 "this query was told before, or was never asked; call ask(), and tell the query that it returns, once."
             )
         columns, step = query.attributes, self._asked
-        values = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        if values.shape != columns.shape:
+        told = [values] if np.ndim(values) == 0 else list(values)
+        if len(told) != columns.size:
             raise ValueError(
-                f"tell() got {values.size} values for the {columns.size} columns of this query; pass one value per "
+                f"tell() got {len(told)} values for the {columns.size} columns of this query; pass one value per "
                 "column, in the order of query.attributes, and NaN for a value that could not be had."
             )
-        values = _finite(values, columns, self._market)
+        values = _encoded(told, columns, self._catalogue)
         had = ~np.isnan(values)
         self._ledger.book(columns)
         self._row[columns] = values
         stage = step.stage if had.all() else self._stage.bought(columns, columns[had])
         self._move(stage, self._distances, values[had], columns[had])
-        keep_on = had.all() and not self._market.adapts
+        keep_on = had.all() and not self._catalogue.adapts
         self._ahead = self._ahead.after_first() if keep_on else self._policy.ahead(stage)
-        self._told.append(values.tolist())
+        self._told.append([_plain(value) for value in told])
+        self._asked_for += columns.tolist()
         self._round, self._asked = self._round + 1, None
 
     def _move(self, stage: Stage, distances: np.ndarray, values: np.ndarray, columns: np.ndarray) -> None:
-        market = self._market
-        functions = [market.values(c, np.array([v])) for c, v in zip(columns, values, strict=True)]
+        catalogue = self._catalogue
+        functions = [catalogue.values(c, np.array([v])) for c, v in zip(columns, values, strict=True)]
         self._stage = stage
         self._distances = stage.knowledge.distances(distances, np.concatenate([np.zeros((1, 0)), *functions], axis=1))
-        self._means = market.model.with_trees(stage.knowledge.predictions(self._distances), self._row[None])
-        self._log_posteriors = market.log_posteriors(self._means, stage.knowledge)
+        self._means = catalogue.model.with_trees(stage.knowledge.predictions(self._distances), self._row[None])
+        self._log_posteriors = catalogue.log_posteriors(self._means, stage.knowledge)
 
     # What is known now -----------------------------------------------------------------------------------------------
 
@@ -111,8 +114,8 @@ class Visit:
     def prediction(self):
         """The target, or the label, that follows from what is known."""
         if self._log_posteriors is not None:
-            return self._market.labels[int(self._log_posteriors.argmax())]
-        found = self._market.within_range(self._means)[0]
+            return self._catalogue.labels[int(self._log_posteriors.argmax())]
+        found = self._catalogue.within_range(self._means)[0]
         return float(found[0]) if found.size == 1 else found
 
     @property
@@ -120,7 +123,7 @@ class Visit:
         """The standard deviation of the target given what is known; None for classes."""
         if self._log_posteriors is not None:
             return None
-        found = self._market.standard_deviations(self._stage.knowledge.unexplained)
+        found = self._catalogue.standard_deviations(self._stage.knowledge.unexplained)
         return float(found[0]) if found.size == 1 else found
 
     @property
@@ -139,10 +142,10 @@ class Visit:
         return "" if self._asked is not None else self._why
 
     @property
-    def known(self) -> dict[Any, float]:
+    def known(self) -> dict[Any, Any]:
         """The values that are known, by name or number."""
-        there = np.flatnonzero(~np.isnan(self._row))
-        return {self._market.column_name(column): float(self._row[column]) for column in there}
+        pairs = [*self._given, *zip(self._asked_for, chain(*self._told), strict=True)]
+        return {self._catalogue.column_name(at): value for at, value in pairs if not np.isnan(self._row[at])}
 
     @property
     def offer(self) -> Offer | None:
@@ -150,19 +153,19 @@ class Visit:
         if self._asked is None:
             return None
         now, after = self._stage.knowledge.unexplained, self._asked.stage.knowledge.unexplained
-        losses = (self._market.losses(now, left, self._log_posteriors)[0] for left in (now, after))
-        before, then = (float(loss) if self._market.labels is not None else float(np.sqrt(loss)) for loss in losses)
-        price = self._market.amount(self._asked.stage.spent - self._stage.spent)
-        return Offer(self._market.name(self._asked.columns), price, before, then)
+        losses = (self._catalogue.losses(now, left, self._log_posteriors)[0] for left in (now, after))
+        before, then = (float(loss) if self._catalogue.labels is not None else float(np.sqrt(loss)) for loss in losses)
+        price = self._catalogue.amount(self._asked.stage.spent - self._stage.spent)
+        return Offer(self._catalogue.name(self._asked.columns), price, before, then)
 
     # Saving ----------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
         """Everything but the model, as plain lists and numbers that fit into JSON."""
-        groups = self._market.groups
+        groups = self._catalogue.groups
         return {
             "known": self._given,
-            "costs": self._market.costs.tolist(),
+            "costs": self._catalogue.costs.tolist(),
             "groups": None if groups is None else [None if g is None else str(g) for g in groups],
             "told": self._told,
             **self._options,
@@ -183,11 +186,11 @@ class Visit:
         return visit
 
 
-def checked_options(market: Market, price_of_error, target_std, budget) -> dict[str, Any]:
+def checked_options(catalogue: Catalogue, price_of_error, target_std, budget) -> dict[str, Any]:
     """Options of a visit, refused where they contradict each other or the model."""
     if price_of_error is not None and target_std is not None:
         raise ValueError("pass price_of_error= or target_std=, not both: each of them says when to stop.")
-    if target_std is not None and market.labels is not None:
+    if target_std is not None and catalogue.labels is not None:
         raise ValueError("target_std= is for regressors; of classes pass price_of_error=, what a wrong label costs.")
     for name, value in {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}.items():
         if value is not None:
@@ -198,19 +201,26 @@ def checked_options(market: Market, price_of_error, target_std, budget) -> dict[
 def check_affordable(stage: Stage, ledger) -> None:
     """Refuse a budget that buys nothing."""
     left = np.flatnonzero(~stage.taken)
-    prices = np.bincount(stage.market.items[left], weights=stage.market.prices[left])
-    prices = prices[np.bincount(stage.market.items[left], minlength=prices.size) > 0]
+    prices = np.bincount(stage.catalogue.items[left], weights=stage.catalogue.prices[left])
+    prices = prices[np.bincount(stage.catalogue.items[left], minlength=prices.size) > 0]
     if prices.size and prices.min() > ledger.left:
         raise ValueError(
-            f"budget is {ledger.total:g}, but the cheapest purchase costs {stage.market.amount(prices.min()):g}; "
+            f"budget is {ledger.total:g}, but the cheapest purchase costs {stage.catalogue.amount(prices.min()):g}; "
             "raise it."
         )
 
 
-def _finite(values, columns, market: Market) -> np.ndarray:
-    """Numbers or NaN."""
-    found = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def _plain(value) -> Any:
+    """A value as JSON has it: text, a number, or None."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _encoded(values, columns, catalogue: Catalogue) -> np.ndarray:
+    """Values of columns as the numbers that the model works with; NaN for what is unknown."""
+    pairs = zip(columns, values, strict=True)
+    found = np.array([np.nan if value is None else catalogue.encode(int(at), value) for at, value in pairs])
     if np.isinf(found).any():
-        name = market.column_name(np.asarray(columns)[np.isinf(found)][0])
+        name = catalogue.column_name(np.asarray(columns)[np.isinf(found)][0])
         raise ValueError(f"the value of {name!r} is infinite; pass a number, or NaN if it could not be had.")
     return found

@@ -1,6 +1,6 @@
 """What may be bought of a new case, at what price, and what it is good for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -13,21 +13,7 @@ from sparing.prediction.knowledge import Knowledge
 from sparing.types import Ledger
 
 
-def named_costs(costs, n_columns: int, names: list[str]) -> np.ndarray:
-    """One price per column, from a dict or Series by name, or from an array; one each where there are no costs."""
-    if costs is None:
-        return np.ones(n_columns)
-    if not isinstance(costs, Mapping) and not hasattr(costs, "items"):
-        return checks.costs(costs, n_columns)
-    by_name = {checks.column(name, n_columns, names): price for name, price in dict(costs.items()).items()}
-    lacking = [column for column in range(n_columns) if column not in by_name]
-    if lacking:
-        first = names[lacking[0]] if names else lacking[0]
-        raise ValueError(f"costs has no price for {first!r} ({len(lacking)} columns lack one); price every column.")
-    return checks.costs([by_name[column] for column in range(n_columns)], n_columns)
-
-
-class Market:
+class Catalogue:
     """Columns and panels of a fitted model, with their prices in whole units of money.
 
     Parameters
@@ -41,7 +27,9 @@ class Market:
     classes : Classes, optional
         Their probabilities, which follow from what is known.
     costs, groups
-        As of the budget estimators; costs also by name.
+        As of the budget estimators, in the order of the columns or by name.
+    encode : callable
+        From a column's number and a value of it to the number that the model works with; NaN if it is unknown.
     """
 
     def __init__(
@@ -50,17 +38,21 @@ class Market:
         n_columns: int,
         names: list[str],
         labels=None,
-        classes=None,
+        classes: Any = None,
         *,
         costs=None,
         groups=None,
+        encode: Callable[[int, Any], float] = lambda column, value: float(value),
     ):
         self.model, self.n_columns, self.names, self.labels, self.classes = model, n_columns, names, labels, classes
-        self.costs = named_costs(costs, n_columns, names)
-        self.groups = groups
-        shop = Shop(n_columns, float(self.costs.sum()), costs=self.costs, groups=groups)
+        self.encode = encode
+        columns: list[Any] = list(names) or list(range(n_columns))
+        prices = np.ones(n_columns) if costs is None else checks.by_name("costs", costs, columns)
+        self.costs = checks.costs(prices, n_columns, free=True)
+        self.groups = checks.by_name("groups", groups, columns, otherwise=None)
+        shop = Shop(n_columns, max(float(self.costs.sum()), 1.0), costs=self.costs, groups=self.groups)
         self.items, self.members, self.starts = shop.items, shop.members, shop.starts
-        self._labels_of_groups = list(groups) if groups is not None else [None] * n_columns
+        self._labels_of_groups = [None] * n_columns if self.groups is None else list(self.groups)
 
     def ledger(self, budget: float | None = None) -> Ledger:
         """Books for one case."""
@@ -117,7 +109,7 @@ class Market:
 
     def log_posteriors(self, means: np.ndarray, knowledge: Knowledge) -> np.ndarray | None:
         """The log-probabilities of classes that follow from outputs; None for a regressor."""
-        if self.labels is None:
+        if self.classes is None:
             return None
         return self.classes.log_posteriors(means, knowledge.unexplained[None])
 
@@ -146,7 +138,7 @@ class Market:
 
         The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,).
         """
-        if self.labels is None or log_posteriors is None:
+        if self.classes is None or log_posteriors is None:
             return np.array([np.sum(self.standard_deviations(after) ** 2)])
         gained = self.classes.separations(after[None])[0] - self.classes.separations(now[None])[0]
         return self.classes.expected_errors(log_posteriors, gained)
