@@ -235,6 +235,32 @@ def test_every_purchase_is_booked_and_nothing_else_is_read(two):
         model.buy(X, price_of_error=50, ledger=Ledger(costs=np.ones(30), total=5))
 
 
+# Columns of any kind ------------------------------------------------------------------------------------------------
+
+
+def test_a_visit_takes_categories_and_free_columns_by_name():
+    """Text is told as it is; a category that was never seen is unknown; free columns are asked for first."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"ward": rng.choice(["A", "B"], 600), "age": rng.normal(size=600), "dose": rng.normal(size=600)})
+    y = 3.0 * (X["ward"] == "B") + X["age"] + 0.1 * rng.normal(size=600)
+    model = BudgetRidge(5.0, costs={"ward": 4.0, "age": 0.0, "dose": 1.0}, random_state=0).fit(X, y)
+    visit = model.visit({"dose": 0.5})
+    assert visit.ask().attributes.tolist() == [1]
+    visit.tell(visit.ask(), 0.25)
+    assert visit.spent == 0.0
+    visit.tell(visit.ask(), ["B"])
+    assert (visit.spent, visit.known) == (4.0, {"dose": 0.5, "age": 0.25, "ward": "B"})
+    row = pd.DataFrame({"ward": ["B"], "age": [0.25], "dose": [0.5]})
+    assert visit.prediction == pytest.approx(model.predict(row)[0], abs=1e-9)
+    again = Visit.from_state(model, json.loads(json.dumps(visit.state())))
+    assert (again.prediction, again.known) == (visit.prediction, visit.known)
+    assert model.visit({"ward": "C"}).known == {}
+    with pytest.raises(ValueError, match="'age' is numeric; got 'old'"):
+        model.visit({"age": "old"})
+    bought = model.buy(X[:20], price_of_error=100)
+    np.testing.assert_allclose(bought.predictions, model.predict(X[:20]), atol=0.2)
+
+
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 
@@ -242,7 +268,7 @@ def test_bad_input_is_refused_with_words(ridge, two):
     model, X, _ = ridge
     with pytest.raises(ValueError, match="did you mean 'bmi'"):
         model.route(known=["bmj"])
-    with pytest.raises(ValueError, match="no price for 'age'"):
+    with pytest.raises(ValueError, match="costs has no value for 'age'"):
         model.route(costs={"bmi": 1.0})
     with pytest.raises(ValueError, match="not both"):
         model.visit(price_of_error=1.0, target_std=1.0)
