@@ -120,7 +120,8 @@ def curves(name, seed, cells):
     options = {"costs": costs, "groups": groups}
     prices = costs.mean() * np.geomspace(1, 1024, 11)
     bought = [model.buy(X_test, price_of_error=price, **options) for price in prices]
-    found = {"visits": [(b.spent.mean(), np.mean(b.predictions == y_test)) for b in bought]}
+    found = {"visits": [*along([], model.predict, X_test, y_test, costs)]}  # where nothing is bought
+    found["visits"] += [(b.spent.mean(), np.mean(b.predictions == y_test)) for b in bought]
     route = [list(map(int, purchase.columns)) for purchase in model.route(**options)][:40]
     found["same for all"] = along(route, model.predict, X_test, y_test, costs)
     found["random"] = along(

@@ -37,7 +37,7 @@ class Visit:
     >>> visit = model.visit(price_of_error=100)
     >>> while (query := visit.ask()) is not None:
     ...     visit.tell(query, X[450, query.attributes])
-    >>> visit.why, visit.spent < 10, visit.prediction == y[450]
+    >>> visit.why, visit.spent < 10, bool(visit.prediction == y[450])
     ('no further purchase is worth its price', True, True)
     """
 
