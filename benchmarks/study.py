@@ -234,7 +234,9 @@ def bulk_loaded(path: Path, n: int) -> Study:
                 steps = (copy * (head if table == "event" else MANY), copy * MANY, copy * head)
                 chosen = ", ".join(shifted.get(name, f'"{name}"').format(*steps) for name in names)
                 last = head if table == "event" else MANY - 1
-                connection.execute(f"INSERT INTO {table} SELECT {chosen} FROM {table} WHERE number <= {last}")
+                connection.execute(
+                    f"INSERT INTO {table} SELECT {chosen} FROM {table} WHERE study = 1 AND number <= {last}"
+                )
         copies = n // MANY
         connection.execute(
             f"UPDATE study SET head = {copies * head}, examples = {n}, asks = {copies * asks}, settled = {n}, "
