@@ -1,7 +1,7 @@
 """From a pilot: what error to expect for which spend, and whether whole rows of fewer examples would be better.
 
 The pilot is learnt from as ``fit`` would learn, which says how good its model is on whole rows, and within which
-bounds. :mod:`sparing.models.forecast` leads from there to other spends.
+bounds. ``sparing.models.forecast`` leads from there to other spends.
 """
 
 from collections.abc import Callable

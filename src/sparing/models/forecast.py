@@ -18,7 +18,7 @@ from sparing.linalg.threads import one_blas_thread
 from sparing.models.bases import LINES
 from sparing.models.gaussian import FittedModel, Gaussian
 
-# Set on some splits of the tables of benchmarks/forecasts.py, which shows others.
+# Set on some splits of 20 tables; docs/forecasts.md shows others.
 FLAT, STEEP = 0.2, 0.8  # mean exponents of learning curves: as a rule, and where curves or trees predict a quantity
 GRADES = 20  # a target of no more distinct values is a class or a grade, whose noise remains
 FARTHEST = 10.0  # times the pilot's looks, beyond which no smaller error is promised

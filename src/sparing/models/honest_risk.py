@@ -10,7 +10,7 @@ from sparing.models.gaussian import FittedModel
 from sparing.models.risk import seen_variances
 from sparing.models.summary import Summary
 
-# Set on half of the splits of benchmarks/forecasts.py and shown on the others, with every table left out in turn.
+# Set by likelihood on some splits of 19 tables; docs/forecasts.md shows others.
 UNSEEN_DOUBT = 0.4  # relative standard deviation of what the model says unseen values explain
 BASIC_DOUBT = 0.05  # of the error from seen parts, since the model is not one of those that were held out
 LEVEL = 0.9  # of intervals
