@@ -200,7 +200,7 @@ def test_what_was_chosen_and_why_is_told():
     share = seen_share(cells, summarize(cells), model)
     assert facts.items() >= whole_row_risk(found.targets, found.predictions[2], np.zeros(0), share).facts.items()
     assert facts["families"] == ["b"]
-    assert "of 4 candidates with lines b (number 1) predicts held-out targets best" in facts["why"]
+    assert "of 4 candidates with lines, b (number 1) predicts held-out targets best" in facts["why"]
     assert "no other is near it" in facts["why"]
     assert (facts["features"], facts["trees_share"]) == ("lines", 0.0)
     assert [(c["family"], c["setting"], c["used"]) for c in facts["candidates"]] == [

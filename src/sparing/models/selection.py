@@ -344,7 +344,7 @@ def _explained(judged, competing, best: int, chosen: list[int], model: FittedMod
     others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
     trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (
-        f"of {len(names)} candidates with {curves} {family} ({setting}) predicts held-out targets best from what was "
+        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best from what was "
         f"seen of their examples; {others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)}){trees}"
     )
     excess = judged.losses - judged.losses[best]
