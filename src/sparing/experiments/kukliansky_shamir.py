@@ -116,7 +116,7 @@ def _adagrad_claim(name: str, helps: bool, explanation: str) -> Claim:
     return Claim(f"AdaGrad's steps make {name} {'better' if helps else 'worse'}.", Lower(*pair), explanation)
 
 
-EQUAL_STEPS = "Both kinds of steps are tuned here, which leaves them within the error of tuning of each other."
+EQUAL_STEPS = "Both kinds of steps are tuned here, which brings them within the error of tuning of each other."
 
 FIGURES = (
     Figure(
