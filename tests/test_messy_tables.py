@@ -62,7 +62,7 @@ def test_fit_takes_a_table_full_of_holes_and_reports_by_column(patients, tmp_pat
     assert result.exit_code == 0, result.output
     assert "1,194 of 2,388 values bought (50.0%) for 1,194.00" in result.output
     assert "of them were missing, and paid for." in result.output
-    assert "2 rows without a target, or with a missing value, were left out." in result.output
+    assert "2 rows without a target, or with a missing value, were left out" in result.output
     report = pd.read_csv(tmp_path / "out-weights.csv")
     assert sorted(report["attribute"]) == sorted(patients.columns.drop("stay"))
     assert report["attribute"][0] == "ward"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,14 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
     missing = [name for name in wanted if name not in frame.columns]
     if missing and not partly:
         refuse_unknown(missing, list(frame.columns), "column", source)
-    if missing:
-        notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.")
+    if len(missing) == len(wanted):
+        refuse_unknown(missing, list(frame.columns), "column", source)
     target = getattr(model, "target_name_", None)
     others = [str(name) for name in frame.columns if name not in wanted and name not in keep]
+    if missing:
+        near = [(name, other) for name in missing for other in get_close_matches(name, others, 1, cutoff=0.8)]
+        hint = f" Is {near[0][1]!r} meant for {near[0][0]!r}?" if near else ""
+        notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.{hint}")
     left_out = [name for name in others if name != target]
     if left_out:
         notes.append(f"{these(left_out, 'column')} not used: the model was not fitted with them.")

@@ -79,6 +79,19 @@ def test_names_and_labels_come_back(tmp_path):
         np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
 
 
+def test_columns_of_any_kind_are_in_the_file(tmp_path):
+    """Categories, dates and free columns; rows known in part, and a category that was never seen."""
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(500) % 50, "D")
+    frame = pd.DataFrame({"a": X[:, 0], "kind": np.where(X[:, 2] > 0, "p", "q"), "day": days, "c": X[:, 1]})
+    prices = {"a": 1.0, "kind": 2.0, "day": 0.0, "c": 1.0}
+    model = BudgetRidge(budget=3.0, costs=prices, random_state=1).fit(frame, Y)
+    again = load_model(save_model(model, tmp_path / "model.sparing"))
+    new = frame[:9].assign(kind=["p", "q", "new", *frame["kind"][3:9]]).drop(columns="c")
+    for one, other in zip(model.predict(new, return_std=True), again.predict(new, return_std=True), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert str(again.route(known=["kind"])) == str(model.route(known=["kind"]))
+
+
 def test_a_file_of_format_1_is_read_by_all_later_versions():
     """Written by ``save_model`` when format 1 was made, with predictions of that version beside it."""
     again = load_model(DATA / "model_format_1.sparing")

@@ -73,7 +73,7 @@ def test_prior_odds_multiply_the_odds():
     _, _, conditional = world(priors)
     given = regression(priors, conditional, np.random.default_rng(0).standard_normal((10, D)))
     classes = Classes(np.asarray(priors), conditional.total)
-    plain, weighted = classes.log_posteriors(*given), classes.log_posteriors(*given, prior_odds=[1.0, 9.0])
+    plain, weighted = classes.log_posteriors(*given), classes.weighted(np.array([1.0, 9.0])).log_posteriors(*given)
     odds = (weighted[:, 1] - weighted[:, 0]) - (plain[:, 1] - plain[:, 0])
     np.testing.assert_allclose(odds, np.log(9.0), rtol=1e-10)
 

@@ -12,8 +12,6 @@ from sparing.models.imputed import uncorrelated
 from sparing.models.selection import select
 from sparing.models.summary import summarize
 
-NONE = np.zeros(0)
-
 
 def model_of(cells, weights, gaussian):
     summary = summarize(cells)
@@ -35,11 +33,11 @@ def test_the_seen_share_is_that_of_the_looks_where_attributes_are_uncorrelated_a
 def test_what_seen_parts_explain_is_divided_by_their_share():
     """Targets +1 and -1 predicted as half: three quarters explained of parts that are four fifths, so 15/16."""
     targets = np.tile([1.0, -1.0], 50)[:, None]
-    found = whole_row_risk(targets, 0.5 * targets, NONE, 0.8)
+    found = whole_row_risk(targets, 0.5 * targets, 0.5 * targets, 0.8)
     assert found.center == pytest.approx(1 / 16)
     assert found.spread == pytest.approx(np.hypot(UNSEEN_DOUBT * 3 / 16, 0.05 / 4))  # all examples agree
-    whole = whole_row_risk(targets, 0.5 * targets, np.full(30, 0.05), 1.0)
-    assert whole.center == pytest.approx(0.25 - 0.05)
+    better = whole_row_risk(targets, 0.5 * targets, 0.6 * targets[:30], 1.0)
+    assert better.center == pytest.approx(0.4**2)
 
 
 def test_the_spread_of_examples_is_that_of_a_ratio_of_means():
@@ -50,7 +48,7 @@ def test_the_spread_of_examples_is_that_of_a_ratio_of_means():
     drawn = rng.integers(0, 400, (2000, 400))
     losses, squares = ((targets - predictions) ** 2)[:, 0], (targets**2)[:, 0]
     ratios = losses[drawn].mean(axis=1) / squares[drawn].mean(axis=1)
-    found = whole_row_risk(targets, predictions, NONE, 1.0)
+    found = whole_row_risk(targets, predictions, predictions, 1.0)
     spread = np.sqrt(found.spread**2 - (0.05 * found.center) ** 2)
     assert spread == pytest.approx(ratios.std(), rel=0.08)
 

@@ -6,8 +6,10 @@ import pytest
 from sparing.cells import Cells
 from sparing.learners import AutoLearner
 from sparing.models.bases import Kind, learn_basis
+from sparing.models.calibration import Calibration
 from sparing.models.gaussian import FittedModel, Gaussian
 from sparing.models.missing import ITERATIONS, with_conditional_means
+from sparing.models.selection import affordable_families, select
 
 D = 4
 
@@ -36,7 +38,9 @@ def test_means_are_those_of_explicit_em():
     covariance = np.cov(X.T)
     weights, noise = np.arange(8.0).reshape(D, 2) / 4.0 - 1.0, np.array([1.0, 2.0])
     start = np.nanmean(holes, axis=0)
-    model = FittedModel(weights, Y.mean(axis=0) - start @ weights, noise, Gaussian.of_covariance(start, covariance))
+    known = Calibration(Y.var(axis=0), 1.0, noise)
+    gaussian = Gaussian.of_covariance(start, covariance)
+    model = FittedModel(weights, Y.mean(axis=0) - start @ weights, noise, gaussian, known)
     found = with_conditional_means(model, cells_of(holes, Y))
     cross = covariance @ weights
     joint = np.block([[covariance, cross], [cross.T, weights.T @ cross + np.diag(noise)]])
@@ -55,7 +59,7 @@ def test_means_are_those_of_explicit_em():
 def test_whole_rows_leave_the_model_as_it_was():
     _, Y, X = correlated(200)
     learner = AutoLearner(D, budget=None, n_outputs=2).run(X, Y)
-    plain = learner._fit(learner.bought.in_order())
+    plain = select(learner.bought.in_order(), affordable_families(learner.bought))
     np.testing.assert_allclose(learner.fitted.intercept, plain.intercept, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(learner.fitted.weights, plain.weights)
 
@@ -65,7 +69,7 @@ def test_holes_that_follow_what_is_seen_do_not_bias_predictions(seed):
     """Averages of what is seen are off by half a standard deviation of predictions; here it is under a tenth."""
     holes, Y, X = correlated(3000, seed)
     learner = AutoLearner(D, budget=None, n_outputs=2).run(holes, Y)
-    biased = learner._fit(learner.bought.in_order())
+    biased = select(learner.bought.in_order(), affordable_families(learner.bought))
     errors = [abs((model.predict(X) - Y).mean(axis=0) / Y.std(axis=0)).max() for model in (learner.fitted, biased)]
     assert errors[0] < 0.1
     assert errors[0] < 0.5 * errors[1]
@@ -78,7 +82,9 @@ def test_functions_of_columns_have_means_too():
     functions = basis.functions(X)
     gaussian = Gaussian.of_covariance(np.zeros(basis.size), np.cov(functions.T))
     weights = np.ones((basis.size, 1))
-    found = with_conditional_means(FittedModel(weights, np.zeros(1), np.ones(1), gaussian, basis=basis), cells)
+    known = Calibration(Y[:, :1].var(axis=0), 1.0, np.ones(1))
+    model = FittedModel(weights, np.zeros(1), np.ones(1), gaussian, known, basis=basis)
+    found = with_conditional_means(model, cells)
     before = np.abs(functions.mean(axis=0)).max()
     assert np.abs(functions.mean(axis=0) - found.attributes.means).max() < 0.5 * before
 

@@ -10,9 +10,11 @@ from sparing.estimators.columns import Columns
 from sparing.models.bases import Basis, Column, Kind
 from sparing.models.calibration import Calibration, HeldOut
 from sparing.models.gaussian import FittedModel, Gaussian
+from sparing.models.honest_risk import WholeRowRisk
 
 KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in (FittedModel, Gaussian, Calibration, HeldOut, Basis, Column, Kind, Columns)
+    kind.__name__: kind
+    for kind in (FittedModel, Gaussian, Calibration, HeldOut, WholeRowRisk, Basis, Column, Kind, Columns)
 }
 
 

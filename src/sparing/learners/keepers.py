@@ -56,7 +56,7 @@ class AutoLearner(KeepingLearner):
         super().__post_init__()
 
     def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
-        _, expanded, _ = transformed(None, self.levels, cells)
+        expanded = cells if self.levels is None else transformed(None, self.levels, cells)[1]
         return select(cells, affordable_families(expanded, self.penalty), self.features, self.levels, progress)
 
 

@@ -221,7 +221,7 @@ class KeepingLearner(Saved, Loop):
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
                 cells = self.bought.to_learn_from()
                 self._fitted = self._fit(cells, progress) if len(cells) else self._untold()
-                if not self.buyer.shop.by_design:
+                if not self.buyer.shop.by_design and not extreme_units(cells).any:  # it has no squares of such values
                     self._fitted = with_conditional_means(self._fitted, cells)
         return self._fitted
 

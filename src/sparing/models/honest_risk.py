@@ -51,7 +51,7 @@ class WholeRowRisk(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """For a report: the risk with its standard error, R² with an interval, and this distribution itself."""
         low, high = (1.0 - float(self.quantile(0.5 + side * LEVEL / 2)) for side in (1, -1))
-        r2 = {"r2": 1.0 - self.mean, "r2_interval": (low, high)}
+        r2 = {"r2": 1.0 - self.mean, "r2_interval": [low, high]}
         return {"risk": self.mean, "risk_error": self.deviation, "risk_distribution": self} | r2
 
 

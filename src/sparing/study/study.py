@@ -24,6 +24,12 @@ class Study:
     connection: what was carried out already is not carried out twice. A query depends on the seed, the number of its
     example and the plan in force when that was first asked for, never on who asks or how often.
 
+    Parameters
+    ----------
+    store, row : what :meth:`create` and :meth:`open` found: the database, and the row of this study in it
+    make_plans : bool
+        Whether asks and tells make the plans that are due, or leave them to ``sparing study work``.
+
     Examples
     --------
     >>> import tempfile
