@@ -109,11 +109,14 @@ for axes in (curves, bars):
 #
 # Plan before spending
 # --------------------
-# A plan takes the values bought so far as a pilot, simulates similar data and tries both ways on them.
+# A plan takes the values bought so far as a pilot, and forecasts the error of both ways, with intervals of 90 %.
 few_patients = BudgetRidge(budget=16.0, costs=costs, random_state=0).fit(X[train[:100]], progression[train[:100]])
 prospects = plan(few_patients.learner_.bought, budget=16.0, costs=costs, spends=[500, 2000, 8000])
-for spend, _, few, _, _, whole, _ in prospects:
-    print(f"${spend:5,.0f}: error {few:.2f} by a few tests of each, {whole:.2f} by all tests of fewer")
+for p in prospects:
+    few, whole = ("{:.2f} to {:.2f}".format(*interval) for interval in (p.few_interval, p.whole_interval))
+    print(
+        f"${p.spend:5,.0f}: error {p.few:.2f} ({few}) by a few tests of each, {p.whole:.2f} ({whole}) by all of fewer"
+    )
 print(advice(prospects))
 
 # %%

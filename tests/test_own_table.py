@@ -18,7 +18,7 @@ def blocks(language):
 
 def files():
     """The files that the page shows, by name."""
-    return re.findall(r"`([\w.-]+\.csv)`:\n\n```csv\n(.*?)```", PAGE.read_text(encoding="utf8"), re.S)
+    return re.findall(r"`([\w.-]+\.csv)`:\n\n```none\n(.*?)```", PAGE.read_text(encoding="utf8"), re.S)
 
 
 def lay_out_files(folder):

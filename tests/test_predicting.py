@@ -107,7 +107,7 @@ def test_an_online_learner_predicts_whole_rows_only():
     made = predict_rows(model, rows, source="new.csv")
     assert made.notes == ["1 of 3 rows miss a value; they get no prediction."]
     assert [row[0] == "" for row in made.rows] == [False, True, False]
-    with pytest.raises(ValueError, match="new.csv has no column 'weight'; did you mean 'weigth'"):
+    with pytest.raises(ValueError, match=r"new.csv has no column 'weight'; did you mean 'weigth'"):
         predict_rows(model, FRAME.rename(columns={"weight": "weigth"}), source="new.csv")
 
 

@@ -198,9 +198,8 @@ def test_what_was_chosen_and_why_is_told():
     facts = model.facts
     assert facts["setting"] == "b: number 1"
     share = seen_share(cells, summarize(cells), model)
-    assert (
-        facts.items() >= whole_row_risk(found.targets, found.predictions[2], found.predictions[2], share).facts.items()
-    )
+    risk = whole_row_risk(found.targets, found.predictions[2], found.predictions[2], share)
+    assert facts | risk.facts == facts
     assert facts["families"] == ["b"]
     assert "of 4 candidates with lines, b (number 1) predicts held-out targets best" in facts["why"]
     assert "no other is near it" in facts["why"]
