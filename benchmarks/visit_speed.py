@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from sparing.models.calibration import Calibration
 from sparing.models.gaussian import FittedModel, Gaussian
-from sparing.prediction.market import Market
+from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.visit import Visit
 
 ROUNDS = 5
@@ -61,10 +61,12 @@ def predictions(rng, n=100_000, d=100):
 
 def questions(rng, d=1000, looks=20):
     root = rng.standard_normal((d, 2 * d)) / np.sqrt(2 * d)
-    market = Market(model_of(Gaussian.of_covariance(np.zeros(d), root @ root.T), rng.standard_normal((d, 1))), d, [])
+    catalogue = Catalogue(
+        model_of(Gaussian.of_covariance(np.zeros(d), root @ root.T), rng.standard_normal((d, 1))), d, []
+    )
     times = []
     for _ in range(ROUNDS):
-        visit = Visit(market, {}, budget=100)
+        visit = Visit(catalogue, {}, budget=100)
         for _ in range(looks):
             visit.tell(visit.ask(), [0.5])
         query = visit.ask()
