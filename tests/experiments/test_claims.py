@@ -49,7 +49,7 @@ def verdict(comparison, measured):
         ([0.5, 0.4, 0.6], "partly"),
         ([0.5, 0.601, 0.501], "partly"),  # it holds at one spend, the others are open
         ([0.9, 0.8, 0.6], "not reproduced"),
-        ([0.701, 0.601, 0.501], "cannot be told"),  # statistically indistinguishable
+        ([0.701, 0.601, 0.501], "inconclusive"),  # statistically indistinguishable
     ],
 )
 def test_lower(first, expected):
@@ -84,7 +84,7 @@ def test_alike(first, or_better, expected):
         ([0.3, 0.3, 0.201], "reproduced"),
         ([0.3, 0.201, 0.201], "partly"),  # four of six hold, but one of three on this side
         ([0.3, 0.3, 0.15], "partly"),
-        ([0.201, 0.201, 0.201], "cannot be told"),
+        ([0.201, 0.201, 0.201], "inconclusive"),
         ([0.1, 0.1, 0.1], "not reproduced"),
     ],
 )
@@ -151,7 +151,7 @@ def test_steadier():
 
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 20)) == "reproduced"
     assert verdict(Steadier("a", "bb"), spreads(20, 20, 0.05)) == "partly"
-    assert verdict(Steadier("a", "bb"), spreads(1.5, 1.5, 1.5)) == "cannot be told"  # five runs cannot tell
+    assert verdict(Steadier("a", "bb"), spreads(1.5, 1.5, 1.5)) == "inconclusive"  # five runs cannot tell
     assert verdict(Steadier("a", "bb"), spreads(0.05, 0.05, 0.05)) == "not reproduced"
 
 

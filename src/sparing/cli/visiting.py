@@ -10,7 +10,7 @@ from sparing.cli.writing import Writer
 
 Model = Annotated[Path, typer.Argument(help="A model file that `sparing fit` wrote.")]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
-UNAVAILABLE = ("", "nan", "na", "?")  # answers for a value that could not be had
+UNAVAILABLE = ("", "nan", "na", "?")  # answers for an unavailable value
 STOP = ("stop", "quit", "q")
 
 
@@ -58,7 +58,7 @@ def visit_command(
     target_std: Annotated[float | None, typer.Option(help="Stop when the standard deviation is that small.")] = None,
     budget: Annotated[float | None, typer.Option(help="The most to spend on this case.")] = None,
 ) -> None:
-    """Ask for the values of one new case, one purchase at a time; an empty answer is a value that could not be had."""
+    """Ask for the values of one new case, one purchase at a time; an empty answer is an unavailable value."""
     with one_line_errors():
         from sparing.estimators.model_files import load_model
 
@@ -83,7 +83,7 @@ def hold_visit(visit, names: list[str], labels: list) -> None:
         try:
             visit.tell(query, answers)
         except ValueError as error:  # asked again
-            print(f"  {error} An empty line says that it could not be had; stop ends the visit.")
+            print(f"  {error} An empty line says that the value is unavailable; stop ends the visit.")
         else:
             print(standing(visit, labels))
     else:
@@ -99,7 +99,7 @@ def standing(visit, labels: list) -> str:
 
 
 def _answer(name: str) -> float | str | None:
-    """A number or text, NaN for a value that could not be had, None to stop."""
+    """A number or text, NaN for an unavailable value, None to stop."""
     try:
         text = input(f"  {name}: ").strip()
     except EOFError:

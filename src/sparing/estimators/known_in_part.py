@@ -105,7 +105,7 @@ class KnownInPart:
         Parameters
         ----------
         source : Source or array
-            Rows of an array are read only where values are bought; NaN is paid for and could not be had.
+            Rows of an array are read only where values are bought; NaN is an unavailable value, which is paid for.
         costs, groups, price_of_error, target_std, budget
             As of :meth:`visit`, for each case.
         ledger : Ledger, optional

@@ -15,7 +15,7 @@ import numpy as np
 
 from sparing.experiments.runs import Runs
 
-VERDICTS = "reproduced", "partly", "cannot be told", "not reproduced"  # from the best to the worst
+VERDICTS = "reproduced", "partly", "inconclusive", "not reproduced"  # from the best to the worst
 
 
 class Evidence(NamedTuple):
@@ -111,7 +111,7 @@ def _verdict(evidence: list[Evidence]) -> str:
     """
     answers = Counter(piece.answer for piece in evidence)
     if not answers["yes"]:
-        return "not reproduced" if answers["no"] else "cannot be told"
+        return "not reproduced" if answers["no"] else "inconclusive"
     clearly = not answers["no"] and 3 * answers["yes"] >= 2 * len(evidence)
     return "reproduced" if clearly else "partly"
 

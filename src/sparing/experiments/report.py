@@ -35,7 +35,7 @@ summary { cursor: pointer; color: #555; }
 <p>$settings</p>
 <p>A claim is <b>reproduced</b> if it holds in two thirds of its comparisons or more and is contradicted in none,
 <b>partly</b> if it holds in some. If it holds in none, it is <b>not reproduced</b> where some comparison contradicts
-it, and otherwise it <b>cannot be told</b>. Of a claim with several sides the weakest decides. A comparison holds, or is
+it, and otherwise <b>inconclusive</b>. Of a claim with several sides the weakest decides. A comparison holds, or is
 contradicted, if the 95 % interval over repetitions lies inside, or outside, what the claim allows; otherwise it is
 open. Algorithms are compared repetition by repetition.</p>
 <p class="verdict">$summary</p>
@@ -84,7 +84,7 @@ def count(verdicts: list[str]) -> str:
     """How often each verdict was given.
 
     >>> count(["partly", "reproduced", "partly"])
-    'of 3 claims 1 reproduced, 2 partly, 0 cannot be told, 0 not reproduced'
+    'of 3 claims 1 reproduced, 2 partly, 0 inconclusive, 0 not reproduced'
     """
     parts = [f"{verdicts.count(name)} {name}" for name in VERDICTS]
     return f"of {len(verdicts)} claims {', '.join(parts)}"

@@ -25,8 +25,8 @@ class Offer(NamedTuple):
 class Visit:
     """Asks for the values of one case that are worth their price, one purchase at a time; made by ``model.visit``.
 
-    While ``ask`` returns a query, somebody finds out the values and passes them to ``tell``; NaN is a value that was
-    paid for and could not be had. When it returns None, ``why`` says why.
+    While ``ask`` returns a query, somebody finds out the values and passes them to ``tell``; NaN is an
+    unavailable value, which is paid for. When it returns None, ``why`` says why.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Visit:
         if len(told) != columns.size:
             raise ValueError(
                 f"tell() got {len(told)} values for the {columns.size} columns of this query; pass one value per "
-                "column, in the order of query.attributes, and NaN for a value that could not be had."
+                "column, in the order of query.attributes, and NaN for an unavailable value."
             )
         values = _encoded(told, columns, self._catalogue)
         had = ~np.isnan(values)
@@ -222,5 +222,5 @@ def _encoded(values, columns, catalogue: Catalogue) -> np.ndarray:
     found = np.array([np.nan if value is None else catalogue.encode(int(at), value) for at, value in pairs])
     if np.isinf(found).any():
         name = catalogue.column_name(np.asarray(columns)[np.isinf(found)][0])
-        raise ValueError(f"the value of {name!r} is infinite; pass a number, or NaN if it could not be had.")
+        raise ValueError(f"the value of {name!r} is infinite; pass a number, or NaN if it is unavailable.")
     return found
