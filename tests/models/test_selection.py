@@ -6,7 +6,7 @@ import pytest
 from planted_cells import planted, uniform_cells
 from sparing.cells import Cells
 from sparing.learners import AutoLearner
-from sparing.models import families, selection
+from sparing.models import cross_validation, families, selection
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.honest_risk import seen_share, whole_row_risk
@@ -161,17 +161,17 @@ def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt
 def test_long_fits_are_judged_by_one_split():
     X, y, _ = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
-    ((learnt, held_out),) = splits(cells, selection.LONG + 0.1)
+    ((learnt, held_out),) = splits(cells, cross_validation.LONG + 0.1)
     assert (learnt.n_examples, held_out.n_examples) == (40, 20)
-    assert [part.judged.n_examples for part in splits(cells, selection.LONG)] == [15] * 4
+    assert [part.judged.n_examples for part in splits(cells, cross_validation.LONG)] == [15] * 4
 
 
 def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(monkeypatch):
     X, y, _ = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
-    monkeypatch.setattr(selection, "JUDGED", 5.5 * 4**3)  # five examples of four cells, in each of four folds
+    monkeypatch.setattr(cross_validation, "JUDGED", 5.5 * 4**3)  # five examples of four cells, in each of four folds
     assert [(part.learnt.n_examples, part.judged.n_examples) for part in splits(cells, 0.0)] == [(45, 5)] * 4
-    monkeypatch.setattr(selection, "JUDGED", 1.0)
+    monkeypatch.setattr(cross_validation, "JUDGED", 1.0)
     assert [part.judged.n_examples for part in splits(cells, 0.0)] == [1] * 4
 
 

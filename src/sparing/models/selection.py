@@ -1,21 +1,29 @@
 """Which model to take: what competes, one judge, one rule, and every threshold with the measurement that set it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.models import families
-from sparing.models.bases import LINES, Basis, Kind, transformed
+from sparing.models.bases import LINES, Kind, transformed
 from sparing.models.calibration import HeldOut
+from sparing.models.cross_validation import (
+    FOLDS,
+    STANDARD_ERRORS,
+    CrossValidation,
+    Split,
+    cross_validate,
+    judgeable,
+    splits,
+    worse,
+)
 from sparing.models.families import Family, Size
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
-from sparing.models.risk import from_seen
 from sparing.models.scaling import at_any_scale
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
@@ -23,9 +31,7 @@ from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
-FOLDS = 4  # of cross-validation
 FEWEST = 10  # examples that can be judged
-STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differences, are averaged with it
 FAR = 3.0  # log-likelihood ratios of an example are clipped there
 LEAST_SHARE = 0.1  # that boosted trees must deserve in a first split to be tried in all
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
@@ -33,12 +39,9 @@ SCOUTING = 15  # EM iterations, after which kinds of curves are compared
 SCOUTS, JUDGES = 2_000, 20_000  # examples at most by which kinds of curves, and candidates, are compared
 QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind of curves competes
 TREES_JUDGED = 2  # splits by which the share of boosted trees is found
-LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
-JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
 CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which variances are calibrated
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
-RANGE = (np.min, np.max)
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
 
@@ -79,92 +82,6 @@ def thinned(cells: Cells, most: int) -> Cells:
     return cells if cells.n_examples <= most else cells.take(slice(None, None, -(-cells.n_examples // most)))
 
 
-class Split(NamedTuple):
-    """Examples to learn from, and others to judge by."""
-
-    learnt: Cells
-    judged: Cells
-
-
-def splits(cells: Cells, seconds: float) -> list[Split]:
-    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; a single split where one fit takes long."""
-    once = seconds > LONG
-    fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
-    parts = range(1 if once else FOLDS)
-    return [Split(cells.take(fold != part), _judgeable(cells.take(fold == part))) for part in parts]
-
-
-def _judgeable(cells: Cells) -> Cells:
-    """As many of the examples as can be completed in reasonable time."""
-    cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
-    return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
-
-
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Candidates, judged by how well they predict held-out targets from what was seen of their examples."""
-
-    names: list[tuple[int, str]]  # which family, and the setting
-    targets: np.ndarray  # (n_examples, n_outputs), standardized
-    predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
-    log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
-    fitted: list[tuple[Basis | None, Summary, list[np.ndarray]]]  # of each split: with the weights of all candidates
-    examples: np.ndarray  # the weight of each example: (n_examples,)
-
-    @cached_property
-    def losses(self) -> np.ndarray:
-        """Squared errors relative to the targets' variance, averaged over outputs: (n_candidates, n_examples).
-
-        They are multiplied by the weights of the examples, so that means over examples are weighted means.
-        """
-        return self.examples * np.mean((self.targets - self.predictions) ** 2, axis=2)
-
-    def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
-        """The best of these candidates, and all that are within some standard errors of it by paired differences."""
-        means = self.losses[candidates].mean(axis=1)
-        best = int(candidates[int(np.argmin(means))])
-        return best, [c for c in candidates if not _worse(self.losses[c], self.losses[best], STANDARD_ERRORS)]
-
-
-def _worse(losses: np.ndarray, others: np.ndarray, standard_errors: float) -> bool:
-    """Whether losses are larger than others of the same examples by so many standard errors."""
-    differences = losses - others
-    return bool(differences.mean() > standard_errors * differences.std() / np.sqrt(differences.size))
-
-
-def cross_validate(
-    parts: Sequence[Split],
-    competing: Sequence[Family],
-    kind: Kind | None = None,
-    levels: np.ndarray | None = None,
-    step: Callable[[], None] = lambda: None,
-) -> CrossValidation:
-    """Judge all candidates of all families on every split; ``step`` is called after each family."""
-    names: list[tuple[int, str]] = []
-    targets, predictions, likelihoods, fitted = [], [], [], []
-    for learnt, judged in parts:
-        basis, learnt, summary, judged = transformed(kind, levels, learnt, judged)
-        found = []
-        for at, family in enumerate(competing):
-            found += [(at, c) for c in family.candidates(learnt, summary)]
-            step()
-        names = [(at, c.setting) for at, c in found]
-        seen = [from_seen(judged, summary, c.attributes(), c.weights) for _, c in found]
-        targets.append((judged.targets - summary.target_means) / summary.target_spreads)
-        low, high = ((end(learnt.targets, axis=0) - summary.target_means) / summary.target_spreads for end in RANGE)
-        predictions.append([np.clip(part.predictions, low, high) for part in seen])
-        likelihoods.append([judged.weights * part.log_likelihoods for part in seen])
-        fitted.append((basis, summary, [c.weights for _, c in found]))
-    return CrossValidation(
-        names,
-        np.concatenate(targets),
-        np.concatenate(predictions, axis=1),
-        np.concatenate(likelihoods, axis=1),
-        fitted,
-        np.concatenate([judged.weights for _, judged in parts]),
-    )
-
-
 def best_kind(
     parts: Sequence[Split],
     kinds: Sequence[Kind],
@@ -176,7 +93,7 @@ def best_kind(
     lines = cross_validate(parts, scout, None, levels, step)
     tried = {kind: cross_validate(parts, scout, kind, levels, step) for kind in kinds}
     best = min(kinds, key=lambda kind: tried[kind].losses.mean())
-    return best if _worse(lines.losses[0], tried[best].losses[0], STANDARD_ERRORS) else None
+    return best if worse(lines.losses[0], tried[best].losses[0]) else None
 
 
 @at_any_scale
@@ -240,7 +157,7 @@ def select(
     model = calibrated(model, summary, parts, judged.targets, held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
-    share = seen_share(_judgeable(thinned(expanded, SCOUTS)), summary, model)
+    share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     risk = whole_row_risk(judged.targets, ours, held_out, share)
     stages.finish()
     return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
@@ -271,10 +188,10 @@ def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
     others = [c for c in models if c not in imputed]
     ratios = np.clip(judged.log_likelihoods - judged.log_likelihoods[mean_target], -FAR, FAR)
     likeliest = max(others, key=lambda c: ratios[c].mean())
-    if _worse(ratios[likeliest], ratios[mean_target], STANDARD_ERRORS):
+    if worse(ratios[likeliest], ratios[mean_target]):
         models = others
     best = min(models, key=lambda c: judged.losses[c].mean())
-    return models if _worse(judged.losses[mean_target], judged.losses[best], STANDARD_ERRORS) else [mean_target]
+    return models if worse(judged.losses[mean_target], judged.losses[best]) else [mean_target]
 
 
 def with_trees(
@@ -295,7 +212,7 @@ def with_trees(
         return model, ours
     done = 0
     residuals, moves = np.empty((2, 0, cells.n_outputs))
-    for (learnt, held_out), (_, summary, _) in zip(parts[:TREES_JUDGED], judged.fitted, strict=False):
+    for (learnt, held_out), summary in zip(parts[:TREES_JUDGED], judged.summaries, strict=False):
         theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
         step()
         here = slice(done, done + held_out.n_examples)
@@ -308,7 +225,7 @@ def with_trees(
             return model, ours
         done = here.stop
     gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
-    if not _worse(gains, 0.0 * gains, STANDARD_ERRORS):
+    if not worse(gains, 0.0 * gains):
         return model, ours
     moves /= np.sqrt(judged.examples[:done, None])
     return replace(model, trees=BoostedTrees(cells, levels), trees_share=share), ours[:done] + share * moves
