@@ -1,8 +1,8 @@
 """What was bought: values of attributes of examples, with targets and the probability of each look."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,15 +10,23 @@ from sparing import checks
 from sparing.files import written_whole
 from sparing.kernels.order import find_cells, hash_examples
 
-_FILE_FORMAT, _WEIGHTED_FORMAT = 1, 2
+_FILE_FORMAT, _WEIGHTED_FORMAT, _BLOCK_FORMAT = 1, 2, 3
 
 
-class Cells:
+class OnePart:
+    """Data that are all here. Those of :mod:`sparing.distributed` are in many parts, and have the same methods."""
+
+    def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
+        """The sum over all parts of what a function says of them; ``combine`` adds up what two parts have."""
+        return function(self, *arguments)
+
+
+class Cells(OnePart):
     """The store of all purchases, and the only input of batch learners.
 
     An example is a run of cells: ``attributes[starts[e]:starts[e + 1]]``, ``values`` and ``probabilities`` beside them,
     with ``targets[e]`` and ``weights[e]``. Unavailable values are not kept. A cell takes sixteen bytes (twelve with
-    float32 values).
+    float32 values). Examples that were asked for together, with one query for all of them, are a block.
 
     Parameters
     ----------
@@ -48,6 +56,7 @@ class Cells:
         self._ends = np.empty(0, np.int64)
         self._targets = np.empty((0, self.n_outputs))
         self._weights: np.ndarray | None = None  # until one is given
+        self._blocks: np.ndarray | None = None  # likewise
 
     # What is there ---------------------------------------------------------------------------------------------------
 
@@ -95,10 +104,15 @@ class Cells:
         return self._weights is not None
 
     @property
+    def blocks(self) -> np.ndarray | None:
+        """The number of the block of each example, negative for one that was asked for alone; None where all were."""
+        return None if self._blocks is None else self._blocks[: self._n_examples]
+
+    @property
     def nbytes(self) -> int:
         """Memory held, room for growth included."""
-        arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets, self._weights)
-        return sum(array.nbytes for array in arrays if array is not None)
+        arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
+        return sum(array.nbytes for array in (*arrays, self._weights, self._blocks) if array is not None)
 
     def examples(self) -> np.ndarray:
         """Which example each cell is of."""
@@ -112,8 +126,11 @@ class Cells:
         y = np.reshape(y, (1, -1))
         self.extend([len(attributes)], attributes, values, y, probabilities=probabilities, weights=weights)
 
-    def extend(self, sizes, attributes, values, targets, *, probabilities=None, weights=None) -> None:
-        """Keep the purchases of several examples, ``sizes`` cells of each. A refused call changes nothing."""
+    def extend(self, sizes, attributes, values, targets, *, probabilities=None, weights=None, blocks=None) -> None:
+        """Keep the purchases of several examples, ``sizes`` cells of each. A refused call changes nothing.
+
+        ``blocks`` are the numbers of their blocks, or one number for all of them; without it, each was asked for alone.
+        """
         sizes = np.asarray(sizes, np.int64)
         attributes = np.asarray(attributes, np.int64)
         values = np.asarray(values, self._values.dtype)
@@ -133,24 +150,30 @@ class Cells:
             raise ValueError("values hold infinity; pass NaN for an unavailable value.")
         if weights is not None and checks.non_negative("weights", weights).size != sizes.size:
             raise ValueError(f"there are {len(weights)} weights for {sizes.size} examples; pass one per example.")
+        blocks = None if blocks is None else np.broadcast_to(np.asarray(blocks, np.int64), sizes.shape)
         chances = np.full(values.shape, np.nan, np.float32) if probabilities is None else probabilities
         chances = np.broadcast_to(np.asarray(chances, np.float32), values.shape)
         had = ~np.isnan(values)
         if not had.all():
             sizes = np.bincount(np.repeat(np.arange(sizes.size), sizes), weights=had, minlength=sizes.size)
             attributes, values, chances = attributes[had], values[had], chances[had]
-        self._write(sizes.astype(np.int64), attributes, values, chances, targets, weights)
+        self._write(sizes.astype(np.int64), attributes, values, chances, targets, weights, blocks)
 
     def _twice(self, sizes, attributes) -> bool:
         """Whether an example has an attribute twice."""
         marks = np.sort(np.repeat(np.arange(sizes.size), sizes) * self.n_attributes + attributes)
         return bool(np.any(marks[1:] == marks[:-1]))
 
-    def _write(self, sizes, attributes, values, chances, targets, weights=None) -> None:
+    def _write(self, sizes, attributes, values, chances, targets, weights=None, blocks=None) -> None:
         cells, examples = self._n_cells + values.size, self._n_examples + sizes.size
         if self.is_weighted or weights is not None:
             self._weights = _room(self.weights, self._n_examples, examples)
             self._weights[self._n_examples : examples] = 1.0 if weights is None else weights
+        if self._blocks is not None or blocks is not None:
+            known = _alone(0, self._n_examples) if self.blocks is None else self.blocks
+            self._blocks = _room(known, self._n_examples, examples)
+            alone = _alone(self._n_examples, examples)
+            self._blocks[self._n_examples : examples] = alone if blocks is None else np.where(blocks < 0, alone, blocks)
         self._attributes = _room(self._attributes, self._n_cells, cells)
         self._values = _room(self._values, self._n_cells, cells)
         self._probabilities = _room(self._probabilities, self._n_cells, cells)
@@ -167,7 +190,7 @@ class Cells:
 
     @classmethod
     def merge(cls, shards: Iterable["Cells"]) -> Self:
-        """All purchases of several stores in one, in the order given."""
+        """All purchases of several stores in one, in the order given; blocks of different stores are different."""
         shards = list(shards)
         if not shards:
             raise ValueError("there is nothing to merge; pass at least one store.")
@@ -179,8 +202,10 @@ class Cells:
                     f"stores of {first.n_attributes} and {shard.n_attributes} attributes, {first.n_outputs} and "
                     f"{shard.n_outputs} outputs, cannot be merged."
                 )
-            sizes, weights = np.diff(shard.starts), shard.weights if shard.is_weighted else None
-            merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets, weights)
+            sizes, weights, blocks = np.diff(shard.starts), shard.weights if shard.is_weighted else None, shard.blocks
+            if blocks is not None and merged.blocks is not None:
+                blocks = np.where(blocks < 0, blocks, blocks + merged.blocks.max(initial=-1) + 1)
+            merged._write(sizes, shard.attributes, shard.values, shard.probabilities, shard.targets, weights, blocks)
         return merged
 
     def take(self, examples) -> "Cells":
@@ -190,25 +215,39 @@ class Cells:
         sizes = np.diff(starts)[examples]
         at = np.empty(sizes.sum(), np.int64)
         find_cells(starts, examples, at)
-        weights = self.weights[examples] if self.is_weighted else None
-        chances, targets = self.probabilities[at], self.targets[examples]
-        return self._with(sizes, self.attributes[at], self.values[at], chances, targets, weights)
+        return self._with(examples, sizes, self.attributes[at], self.values[at], self.probabilities[at])
 
     def only(self, wanted: np.ndarray) -> "Cells":
         """The cells of these attributes alone (one flag for each), of all examples; this very store, if that is all."""
-        if wanted.all():
-            return self
-        kept = wanted[self.attributes]
-        sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.starts])
-        weights = self.weights if self.is_weighted else None
-        chances = self.probabilities[kept]
-        return self._with(sizes, self.attributes[kept], self.values[kept], chances, self.targets, weights)
+        return self if wanted.all() else self.where(wanted[self.attributes])
 
-    def _with(self, sizes, attributes, values, probabilities, targets, weights) -> "Cells":
-        """A store of the same kind that holds these arrays themselves."""
+    def where(self, kept: np.ndarray) -> "Cells":
+        """The cells that are flagged alone, of all examples."""
+        sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.starts])
+        everyone = slice(None)
+        return self._with(everyone, sizes, self.attributes[kept], self.values[kept], self.probabilities[kept])
+
+    def partly_hidden(self) -> "Cells":
+        """The same examples, of which a random part of what was seen, between nothing and all, is hidden."""
+        generator = np.random.default_rng(0)
+        hidden = np.repeat(generator.random(self.n_examples), np.diff(self.starts))
+        return self.where(generator.random(hidden.size) >= hidden)
+
+    def mapped(self, function: Callable[..., "Cells"], *arguments) -> "Cells":
+        """What a function makes of the cells of every part."""
+        return function(self, *arguments)
+
+    def every(self, step: int) -> "Cells":
+        """Every so many-th example, here; this very store for a step of one."""
+        return self if step <= 1 else self.take(slice(None, None, step))
+
+    def _with(self, examples, sizes, attributes, values, probabilities) -> "Cells":
+        """A store of these examples that holds these arrays themselves."""
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=values.dtype)
         part._attributes, part._values, part._probabilities = attributes, values, probabilities
-        part._ends, part._targets, part._weights = np.cumsum(sizes), targets, weights
+        part._ends, part._targets = np.cumsum(sizes), self.targets[examples]
+        part._weights = self.weights[examples] if self.is_weighted else None
+        part._blocks = None if self.blocks is None else self.blocks[examples]
         part._n_cells, part._n_examples = values.size, sizes.size
         return part
 
@@ -230,11 +269,11 @@ class Cells:
         """The same purchases in an order that only their contents decide: where they came from leaves no trace.
 
         Sums over cells taken in this order are the same to the last bit, however shards were cut and merged. Examples
-        are ordered by which attributes were seen of them, then by targets, then by values: units do not matter.
+        are ordered by which attributes were seen of them, then by targets, then by values: units do not matter. Blocks
+        are numbered from 0 on, in the order in which they appear.
         """
         starts, sizes = self.starts, np.diff(self.starts)
-        seen, chances = np.zeros((2, sizes.size), np.uint64)
-        hash_examples(starts, self.attributes, self.probabilities.view(np.uint32), seen, chances)
+        seen, chances = self.hashes()
         ranks = _ranks([seen, *self.targets.T])
         for place in range(int(sizes.max(initial=0))):
             tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (sizes > place))
@@ -243,37 +282,64 @@ class Cells:
             values = np.zeros(ranks.size)
             values[tied] = self.values[starts[tied] + place]
             ranks = _ranks([ranks, values])
-        return self.take(np.lexsort((self.weights, chances, ranks)))
+        if self.blocks is None:
+            return self.take(np.lexsort((self.weights, chances, ranks)))
+        return self._in_order_of_blocks(self.blocks, _ranks([ranks, chances, self.weights]))
+
+    def _in_order_of_blocks(self, blocks: np.ndarray, ranks: np.ndarray) -> "Cells":
+        """In the order of these ranks; equal examples in that of their blocks, which only their contents decide."""
+        _, block = np.unique(blocks, return_inverse=True)
+        words = np.zeros(block.max(initial=-1) + 1, np.uint64)
+        word_of_rank = np.random.default_rng(0).integers(2**64, size=ranks.size, dtype=np.uint64)
+        np.add.at(words, block, word_of_rank[ranks])
+        order = np.lexsort((block, words[block], ranks))
+        ordered = self.take(order)
+        _, first, block = np.unique(block[order], return_index=True, return_inverse=True)
+        ordered._blocks = np.argsort(np.argsort(first))[block]
+        return ordered
+
+    def hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Words that say which attributes were seen of each example, the first key of the order, and how likely."""
+        seen, chances = np.zeros((2, self.n_examples), np.uint64)
+        hash_examples(self.starts, self.attributes, self.probabilities.view(np.uint32), seen, chances)
+        return seen, chances
 
     # On disk ---------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
         """All of it as arrays."""
-        weighted = (_WEIGHTED_FORMAT, ("weights",)) if self.is_weighted else (_FILE_FORMAT, ())
-        sizes = np.array([self.n_attributes, self.n_outputs, weighted[0]])
-        names = ("starts", "attributes", "values", "probabilities", "targets", *weighted[1])
+        more = [name for name in ("weights", "blocks") if getattr(self, f"_{name}") is not None]
+        file_format = _BLOCK_FORMAT if "blocks" in more else _WEIGHTED_FORMAT if more else _FILE_FORMAT
+        sizes = np.array([self.n_attributes, self.n_outputs, file_format])
+        names = ("starts", "attributes", "values", "probabilities", "targets", *more)
         return {"sizes": sizes} | {name: np.array(getattr(self, name)) for name in names}
 
     @classmethod
     def from_state(cls, state) -> Self:
         """The store that :meth:`state` described."""
-        if "sizes" not in state or int(state["sizes"][2]) not in (_FILE_FORMAT, _WEIGHTED_FORMAT):
+        if "sizes" not in state or not _FILE_FORMAT <= int(state["sizes"][2]) <= _BLOCK_FORMAT:
             raise ValueError(
-                f"this is not a store of cells of format {_FILE_FORMAT} or {_WEIGHTED_FORMAT}; save it again with "
+                f"this is not a store of cells of format {_FILE_FORMAT} to {_BLOCK_FORMAT}; save it again with "
                 "Cells.save."
             )
         n_attributes, n_outputs, _ = (int(size) for size in state["sizes"])
         cells = cls(n_attributes, n_outputs=n_outputs, dtype=state["values"].dtype)
-        more = {"probabilities": state["probabilities"], "weights": state.get("weights")}
+        more = {"probabilities": state["probabilities"]} | {name: state.get(name) for name in ("weights", "blocks")}
         cells.extend(np.diff(state["starts"]), state["attributes"], state["values"], state["targets"], **more)
         return cells
 
-    def save(self, path) -> Path:
-        """Write one file, whole or not at all, and return its path, which ends in .npz."""
+    def save(self, path, *, names=None, categories: Mapping[str, Iterable] | None = None) -> Path:
+        """Write one file, whole or not at all, and return its path, which ends in .npz.
+
+        ``names`` are those of the attributes, and ``categories`` what the codes stand for of those that have some: the
+        file then has arrays ``names`` and, for each of these, ``categories.NAME``, for whoever reads it with numpy.
+        """
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         with written_whole(path) as file:
-            np.savez_compressed(file, **self.state())  # type: ignore[arg-type]  # its other keyword is a flag
+            about = {} if names is None else {"names": np.array(names, dtype=str)}
+            about |= {f"categories.{name}": np.array(list(of), dtype=str) for name, of in (categories or {}).items()}
+            np.savez_compressed(file, **self.state(), **about)  # type: ignore[arg-type]  # its other keyword is a flag
         return path
 
     @classmethod
@@ -287,6 +353,11 @@ class Cells:
         except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise ValueError(f"{Path(path).name} is not a readable store of cells: {reason}") from error
+
+
+def _alone(first: int, last: int) -> np.ndarray:
+    """Numbers of examples that are no part of a block: negative, and different for each."""
+    return -1 - np.arange(first, last)
 
 
 def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:

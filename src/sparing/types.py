@@ -6,6 +6,8 @@ learner.tell() ──►  the learner's state moves on
 learner.coef   ──►  the model
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,8 +66,52 @@ class Source(Protocol):
         ...
 
 
+class BlockSource(Source, Protocol):
+    """A source whose examples lie in blocks, such as the row groups of a file: all of a block are read with one query.
+
+    It counts the bytes that it has read in ``bytes_read``.
+    """
+
+    bytes_read: int
+
+    def blocks(self) -> np.ndarray:
+        """The number of examples in each block, in the order of the examples."""
+        ...
+
+    def read_block(self, block: int, attributes: np.ndarray) -> np.ndarray:
+        """The values of these attributes of all examples of a block: one row per example."""
+        ...
+
+
+class BatchSource(Source, Protocol):
+    """A source that answers the queries of many examples at once, such as a table in a database."""
+
+    def read_batch(self, examples: np.ndarray, queries: list[np.ndarray]) -> list[np.ndarray]:
+        """The values of each example's attributes, as ``read`` answers them.
+
+        An error after which some of the queries were bought and others were not has an attribute ``not_bought``: the
+        places of the latter in ``queries``.
+        """
+        ...
+
+
 class OverBudget(RuntimeError):
     """A purchase would pass a ceiling; nothing was bought."""
+
+
+class RefusedPurchase(RuntimeError):
+    """A source did not sell: nothing was bought, and nothing is owed."""
+
+
+class UnknownPurchase(RuntimeError):
+    """A purchase was sent, and no answer came: it may have been made.
+
+    It counts as made. Asking again is safe where the same ``key`` is sent: the seller knows it, and charges once.
+    """
+
+    def __init__(self, message: str, key: str):
+        super().__init__(message)
+        self.key = key
 
 
 DIGITS = 9  # of the smallest price, where prices are no round decimals, such as 1/3; finer fractions are dropped
@@ -150,6 +196,7 @@ class Ledger:
     cells: int = 0
     examples: int = 0
     spent_units: int = 0
+    in_vain: tuple[int, ...] = ()  # by attribute, how often a value was asked for that was unavailable
 
     def __post_init__(self):
         for name in ("per_example", "total"):
@@ -186,25 +233,56 @@ class Ledger:
             return len(attributes) * int(self.prices[0])
         return int(self.prices[attributes].sum())
 
-    def book(self, attributes: np.ndarray) -> None:
-        """Pay for one example's attributes before they are read, or refuse the whole purchase."""
+    def book(self, attributes: np.ndarray, examples: int = 1) -> None:
+        """Pay for the same attributes of one or more examples before they are read, or refuse the whole purchase."""
         price, n = self.price(attributes), len(attributes)
         if price > self._ceiling:
             raise OverBudget(
                 f"{n} attributes cost {self.amount(price)}, over the {float(self.per_example)} allowed for one "
                 "example; nothing was bought."
             )
-        if price > self.left:
+        if price * examples > self.left:
             raise OverBudget(
-                f"{n} attributes cost {self.amount(price)}, but {self.spent} of {self.total} is spent already; "
-                "nothing was bought."
+                f"{n * examples} attributes cost {self.amount(price * examples)}, but {self.spent} of {self.total} is "
+                "spent already; nothing was bought."
             )
-        self.record(1, n, price)
+        self.record(examples, n * examples, price * examples)
+
+    def cancel(self, attributes: np.ndarray, examples: int = 1) -> None:
+        """Take back what was booked for a purchase that was not made."""
+        self.record(-examples, -len(attributes) * examples, -self.price(attributes) * examples)
+
+    @contextmanager
+    def purchase(self, attributes: np.ndarray, examples: int = 1) -> Iterator[None]:
+        """Book what is read within; if the source refuses to sell, nothing is owed.
+
+        >>> ledger = Ledger()
+        >>> with ledger.purchase(np.array([4, 7])):
+        ...     raise RefusedPurchase("closed on Sundays")
+        Traceback (most recent call last):
+        sparing.types.RefusedPurchase: closed on Sundays
+        >>> ledger.cells
+        0
+        """
+        self.book(attributes, examples)
+        try:
+            yield
+        except RefusedPurchase:
+            self.cancel(attributes, examples)
+            raise
 
     def give_back(self, unavailable: np.ndarray) -> None:
-        """What was booked for these attributes of the last example, unless unavailable values are paid for."""
+        """What was booked for these attributes, one for each value, unless unavailable values are paid for."""
+        self.note_unavailable(unavailable)
         if not self.pay_for_missing:
             self.record(0, -len(unavailable), -self.price(unavailable))
+
+    def note_unavailable(self, attributes: np.ndarray) -> None:
+        """Count purchases in vain; money stays as it is."""
+        if len(attributes):
+            counts = np.bincount(attributes, minlength=len(self.in_vain))
+            counts[: len(self.in_vain)] += np.array(self.in_vain, np.int64)
+            self.in_vain = tuple(counts.tolist())
 
     def record(self, examples: int, cells: int, units: int) -> None:
         """Add purchases that were made within the ceilings: by the compiled loop, or by another ledger."""

@@ -1,4 +1,4 @@
-"""States that version 0.1.0 saved: restored, they go on as the learner of that version did.
+"""States and cells that version 0.1.0 saved: restored, they go on as the learner of that version did.
 
 The files hold a state after 35 examples, and under ``then.`` 25 more examples and what 0.1.0 made of them.
 """
@@ -10,7 +10,8 @@ import pytest
 
 from learner_cases import KEEPING, ONLINE, X, Y, label, make, restored
 from sparing import designs
-from sparing.learners import PairwiseMoments, TwoPhasedDDAERR
+from sparing.cells import Cells
+from sparing.learners import AELR, AESVR, PairwiseMoments, TwoPhasedDDAERR
 from sparing.models import summary
 
 DATA = Path(__file__).parent / "data"
@@ -25,9 +26,10 @@ def continued(cls):
     return learner.run(then["then.X"], then["then.y"]), then
 
 
-def test_an_online_learner_goes_on_bit_for_bit():
-    learner, then = continued(TwoPhasedDDAERR)
-    assert learner.in_phase_two
+@pytest.mark.parametrize("cls", [TwoPhasedDDAERR, AELR, AESVR])
+def test_an_online_learner_goes_on_bit_for_bit(cls):
+    learner, then = continued(cls)
+    assert cls is not TwoPhasedDDAERR or learner.in_phase_two
     assert learner.cells == then["then.cells"]
     np.testing.assert_array_equal(learner.coef, then["then.coef"])
     np.testing.assert_array_equal(learner.intercept, then["then.intercept"])
@@ -39,7 +41,7 @@ def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
     The model is the same up to the eigenvalue routine of the machine.
     """
 
-    def one_range(attributes, distances, counts):
+    def one_range(distances, counts):
         return np.full(counts.size, distances.max())
 
     monkeypatch.setattr(designs, "upper_variances", lambda variances, looks: variances)
@@ -48,6 +50,13 @@ def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
     assert learner.cells == then["then.cells"]
     np.testing.assert_allclose(learner.coef, then["then.coef"], rtol=1e-10)
     assert learner.intercept == pytest.approx(float(then["then.intercept"]), rel=1e-10)
+
+
+def test_cells_are_read():
+    cells = Cells.load(DATA / "cells_0.1.0.npz")
+    assert (cells.n_examples, cells.values.size, cells.n_attributes) == (60, 180, 8)
+    np.testing.assert_allclose(cells.values[:3], [0.11159364, -0.32578931, -0.13423831], atol=1e-8)
+    assert np.isfinite(PairwiseMoments(8, budget=3).fit_cells(cells).coef).all()
 
 
 def refused(learner, name, change, message):

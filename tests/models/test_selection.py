@@ -8,6 +8,7 @@ from sparing.cells import Cells
 from sparing.learners import AutoLearner
 from sparing.models import cross_validation, families, selection
 from sparing.models.families import Family, Size
+from sparing.models.folds import FOLDS
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
@@ -31,12 +32,12 @@ def regression(n=300, d=8, seed=0):
     return X, X @ w + 0.1 * rng.standard_normal(n), w[:, None]
 
 
-def fixed(name, *weights, covariance=None, **options):
+def fixed(name, *weights, covariance=None):
     """A family that learns nothing, of attributes that are uncorrelated unless a covariance is given."""
     d = len(weights[0])
     gaussian = Gaussian.of_covariance(np.zeros(d), np.eye(d) if covariance is None else covariance)
     candidates = [Candidate(f"number {i}", w, lambda: gaussian) for i, w in enumerate(weights)]
-    return Family(name, lambda cells, summary: candidates, 0, lambda size: 0.0, **options)
+    return Family(name, lambda cells, summary: candidates, 0, lambda size: 0.0)
 
 
 def judged(cells, competing):
@@ -53,15 +54,20 @@ def comparison(*losses, log_likelihoods=None):
     likelihoods = np.zeros(losses.shape) if log_likelihoods is None else np.array(log_likelihoods)
     names = [(i, f"number {i}") for i in range(len(losses))]
     return CrossValidation(
-        names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [], np.ones(losses.shape[1])
+        names, np.zeros((losses.shape[1], 1)), predictions, predictions, likelihoods, [], np.ones(losses.shape[1])
     )
 
 
-def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_differences():
+def paired():
+    """What losses have in common, differences of mean zero, and the standard error of those."""
     rng = np.random.default_rng(0)
     common, own = 5.0 * rng.standard_normal(100), rng.standard_normal(100)
     own -= own.mean()
-    error = own.std() / 10.0
+    return common, own, own.std() / 10.0
+
+
+def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_differences():
+    common, own, error = paired()
     near, far = 0.99 * error, 1.01 * error
     found = comparison(common + 1.0, common, common + own + near, common + own + far, common + 1e-6)
     assert found.among(range(5)) == (1, [1, 2])  # the first and the last are surely worse, by however little
@@ -71,31 +77,21 @@ def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_diff
 
 
 def test_the_mean_target_is_taken_where_nothing_is_clearly_better():
-    rng = np.random.default_rng(0)
-    common, own = 5.0 * rng.standard_normal(100), rng.standard_normal(100)
-    own -= own.mean()
-    error = own.std() / 10.0
-    competing = [fixed("model", np.zeros((2, 1)))] * 2
-    for gain, allowed in ((0.99, [2]), (1.01, [0, 1])):
+    common, own, error = paired()
+    for gain, kept in ((1.99, [2]), (2.01, [0, 1])):
         found = comparison(common + own - gain * error, common + 1.0, common)  # the last is the mean target
-        assert selection._allowed(found, competing) == allowed
+        assert selection._better_than_the_mean(found) == kept
 
 
-def test_mean_imputed_regressions_compete_only_where_no_correlations_make_held_out_cells_likelier():
-    """Log-likelihood ratios are clipped: one example far out, whatever it says, does not decide."""
-    rng = np.random.default_rng(0)
-    losses = np.array([np.full(100, 2.0), np.full(100, 1.0), np.full(100, 5.0)])  # a model, mean-imputed, no weights
-    competing = [fixed("model", np.zeros((2, 1))), fixed("imputed", np.zeros((2, 1)), uncorrelated=True)]
-    ratio = rng.standard_normal(100)
-    ratio -= ratio.mean()
-    error = np.clip(ratio, -selection.FAR, selection.FAR).std() / 10.0
-    for gain, allowed in ((0.9, [0, 1]), (1.1, [0])):
-        likelihoods = np.array([ratio + gain * error, 0 * ratio, 0 * ratio]) + rng.standard_normal(100)
-        assert selection._allowed(comparison(*losses, log_likelihoods=likelihoods), competing) == allowed
-        likelihoods[0, np.argmin(np.abs(ratio))] -= 1e6
-        likelihoods[0, np.argmax(ratio)] += 1e6
-    found = comparison(*losses, log_likelihoods=[[1.0] * 99 + [-1e6], [0.0] * 100, [0.0] * 100])
-    assert selection._allowed(found, competing) == [0]  # 99 examples say so, and one against them counts as three
+@pytest.mark.parametrize(("excess", "gain", "chosen"), [(1.99, 1.01, 1), (2.01, 1.01, 0), (1.99, 0.99, 0)])
+def test_of_those_not_clearly_worse_the_likelier_is_taken(excess, gain, chosen):
+    """By two standard errors of losses, and one of log-likelihoods, if cells are not likelier without correlations."""
+    common, own, error = paired()
+    losses = common, common + own + excess * error, common + 9.0  # the last is the mean target
+    likelihoods = np.array([common, common + own + gain * error, common - 1.0])
+    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (chosen, [chosen])
+    likelihoods[2] += 2.0
+    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (0, [0])
 
 
 # Judging ------------------------------------------------------------------------------------------------------------
@@ -145,8 +141,8 @@ def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt
         seen = rng.permutation(8)[:4]
         cells.append(seen, x[seen], target)
     found, done = judged(cells, [fixed("a", weights)]), 0
-    for part in range(selection.FOLDS):
-        fold = np.arange(60) % selection.FOLDS
+    for part in range(FOLDS):
+        fold = np.arange(60) % FOLDS
         learnt, held_out = cells.take(fold != part), cells.take(fold == part)
         summary = summarize(learnt)
         gaussian = Gaussian.of_covariance(np.zeros(8), np.eye(8))
@@ -158,11 +154,11 @@ def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt
         done += 15
 
 
-def test_long_fits_are_judged_by_one_split():
+def test_long_fits_are_judged_by_one_fold():
     X, y, _ = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
-    ((learnt, held_out),) = splits(cells, cross_validation.LONG + 0.1)
-    assert (learnt.n_examples, held_out.n_examples) == (40, 20)
+    (split,) = splits(cells, cross_validation.LONG + 0.1)
+    assert [part.n_examples for part in split] == [45, 15, 15]
     assert [part.judged.n_examples for part in splits(cells, cross_validation.LONG)] == [15] * 4
 
 
@@ -287,21 +283,16 @@ def wide(d, n=50, looks=3):
 
 @pytest.mark.parametrize("penalty", ["ridge", "lasso"])
 def test_families_compete_by_cost_alone(penalty):
-    """Factor models stand in for covariances near them, where those would take too long."""
-    everyone = {"pairwise", "full covariance", "covariance near factors"}
-    everyone |= {"mean-imputed"} if penalty == "ridge" else set()
-    for d in (3, 100, 1_000, 2_000, 200_000):
+    """Factor models and pairwise moments stand in for covariances, where those would take too long."""
+    own = "mean-imputed" if penalty == "ridge" else "pairwise"
+    for d in (3, 100, 1_000):
         cells = wide(d)
         names = [family.name for family in affordable_families(cells, penalty)]
-        covariance = families.less_and_less_shrunk() if penalty == "ridge" else families.full_covariance(penalty)
-        candidates = [families.factor(penalty), families.pairwise_moments(penalty), families.near_factors(penalty),
-                      covariance]  # fmt: skip
-        candidates += [families.mean_imputed()] if penalty == "ridge" else []
-        quick = {f.name for f in candidates if f.seconds(Size.of(cells)) <= selection.AFFORDABLE}
-        assert set(names) == (quick - {"factor"} if "covariance near factors" in quick else quick)
-        assert ("factor" in names) != ("covariance near factors" in names)
-        assert d > 100 or set(names) == everyone
-    assert names == ["factor"]  # of huge data nothing else
+        quick = families.near_factors(penalty).seconds(Size.of(cells)) <= selection.AFFORDABLE
+        assert quick == (d <= 100)
+        tried = {"full covariance", "covariance near factors"} if quick else {"factor", "pairwise"}
+        assert sorted(names) == sorted(tried | {own})
+    assert [family.name for family in affordable_families(wide(200_000), penalty)] == ["factor"]  # nothing else is
 
 
 def test_where_nothing_is_affordable_the_cheapest_competes(monkeypatch):
@@ -318,11 +309,11 @@ def test_curves_are_tried_where_their_covariance_is_quick():
 
 
 def test_very_wide_data_is_left_to_factors():
-    """Three factors behind 4,000 attributes, 5 looks at 1,500 rows: an average of models stopped early."""
+    """Three factors behind 4,000 attributes, 30 looks at 1,500 rows."""
     rng = np.random.default_rng(0)
     factors, loadings = rng.standard_normal((2000, 3)), rng.standard_normal((3, 4000))
     X, y = factors @ loadings + rng.standard_normal((2000, 4000)), factors[:, 0]
-    learner = AutoLearner(4000, budget=5, random_state=0).run(X[:1500], y[:1500])
+    learner = AutoLearner(4000, budget=30, random_state=0).run(X[:1500], y[:1500])
     assert np.mean((X[1500:] @ learner.coef + learner.intercept - y[1500:]) ** 2) < 0.1 * y.var()
     assert learner.fitted.facts["families"] == ["factor"]
 

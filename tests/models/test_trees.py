@@ -1,5 +1,7 @@
 """Boosted trees: scikit-learn's own on the same rows, and a share of them where columns matter together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -9,18 +11,18 @@ from planted_cells import uniform_cells
 from sparing.cells import Cells
 from sparing.models import selection
 from sparing.models.selection import affordable_families, select
-from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
+from sparing.models.trees import BINS, BoostedTrees, boosting_seconds, rows_with_holes
 
 
-def holes(n=120, d=5, seed=0, n_outputs=2):
+def holes(n=120, d=5, seed=0, n_outputs=2, seen=0.5):
     """Rows with holes, the cells of them, and targets; the last column is never seen."""
     rng, cells = np.random.default_rng(seed), Cells(d, n_outputs=n_outputs)
-    rows = np.where(rng.random((n, d)) < 0.5, rng.standard_normal((n, d)), np.nan)
+    rows = np.where(rng.random((n, d)) < seen, rng.standard_normal((n, d)), np.nan)
     rows[:, -1] = np.nan
     targets = rng.standard_normal((n, n_outputs)) + np.nan_to_num(rows[:, :1])
     for row, y in zip(rows, targets, strict=True):
-        seen = rng.permutation(np.flatnonzero(~np.isnan(row)))
-        cells.append(seen, row[seen], y)
+        there = rng.permutation(np.flatnonzero(~np.isnan(row)))
+        cells.append(there, row[there], y)
     return rows, cells, targets
 
 
@@ -29,16 +31,29 @@ def test_rows_have_holes_where_nothing_was_bought():
     np.testing.assert_array_equal(rows_with_holes(cells), rows)
 
 
-def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless():
-    """Two outputs; the rows to predict are whole, also in the column that was never seen."""
-    rows, cells, targets = holes()
+@pytest.mark.parametrize("seen", [0.5, 0.9])
+def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless(seen):
+    """Two outputs, and fits without the first, without the second of four folds, and of all: their average predicts.
+
+    Where most values were seen, examples are fitted once more with a part of them hidden. The rows to predict are
+    whole, also in the column that was never seen.
+    """
+    rows, cells, targets = holes(seen=seen)
     trees, fresh = BoostedTrees(cells), np.random.default_rng(1).standard_normal((50, 5))
-    with threadpool_limits(1, user_api="openmp"):  # more threads wait for each other on so few rows
-        for output in range(2):
-            own = HistGradientBoostingRegressor(early_stopping=False, random_state=0)
-            own.fit(rows[:, :4], targets[:, output])
-            for X in (fresh, rows):
-                np.testing.assert_allclose(trees.predict(X)[:, output], own.predict(X[:, :4]), rtol=1e-12)
+    for X in (fresh, rows):
+        by_fold = np.empty((3, len(X), 2))
+        with threadpool_limits(1, user_api="openmp"):  # more threads wait for each other on so few rows
+            for fold, output in np.ndindex(3, 2):
+                learnt = (np.arange(120) % 4 != fold) | (fold == 2)
+                fitted, aims = rows[learnt], targets[learnt, output]
+                if seen > 0.5:
+                    fitted = np.vstack([fitted, rows_with_holes(cells.take(learnt).partly_hidden())])
+                    aims = np.tile(aims, 2)
+                own = HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0)
+                own.fit(fitted[:, :4], aims)
+                by_fold[fold, :, output] = own.predict(X[:, :4])
+        np.testing.assert_allclose(trees.predict(X), by_fold.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose([trees.predict_without(fold, X) for fold in range(2)], by_fold[:2], rtol=1e-12)
     fresh[:, 4] = np.nan
     np.testing.assert_array_equal(trees.predict(fresh), trees.predict(np.nan_to_num(fresh)))
 
@@ -67,7 +82,7 @@ def test_where_columns_matter_together_trees_have_a_share(rows):
         model = select(cells, affordable_families(cells), features)
         errors[features] = np.mean((model.predict(X[1500:])[:, 0] - y[1500:]) ** 2) / y[1500:].var()
         assert (model.trees is not None) == (features == "auto") == (model.trees_share > 0)
-    assert model.trees_share > selection.LEAST_SHARE
+    assert model.trees_share > 0.1
     assert "averaged with boosted trees, whose share is" in model.facts["why"]
     assert model.facts["trees_share"] == model.trees_share
     assert errors["additive"] > 0.95
@@ -91,6 +106,21 @@ def test_the_prediction_is_the_average_by_their_share(rows):
     sums, share = curves @ model.weights + model.intercept, model.trees_share
     expected = (1 - share) * sums + share * BoostedTrees(cells).predict(rows[600:])
     np.testing.assert_allclose(model.predict(rows[600:]), expected, rtol=1e-12)
+
+
+def test_of_rows_known_in_part_trees_have_the_share_that_was_regressed(rows):
+    """Where lines explain some of whole rows, less is left to trees there; where nothing is known they have no say."""
+    X, y = rows[:600], 3.0 * rows[:600, 0] * rows[:600, 1] + rows[:600] @ np.ones(6)
+    cells = uniform_cells(X, y, 4).in_order()
+    model = select(cells, affordable_families(cells)[:1], "auto")
+    assert 0.0 < model.trees_share < model.trees_share_in_part
+    known = np.where(np.random.default_rng(0).random((50, 6)) < 0.3, np.nan, rows[600:650])
+    known[0] = np.nan
+    in_part = np.isnan(known).any(axis=1)
+    own = replace(model, trees=None).predict(known)
+    share = np.where(in_part, model.trees_share_in_part, model.trees_share)[:, None]
+    share[0] = 0.0
+    np.testing.assert_allclose(model.predict(known), (1 - share) * own + share * model.trees.predict(known))
 
 
 def test_trees_are_not_tried_where_they_cost_too_much(rows, monkeypatch):

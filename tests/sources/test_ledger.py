@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparing.learners import AERR, PairwiseMoments
-from sparing.sources import CallableSource
-from sparing.types import Ledger, OverBudget, decimals_of, money_units, price_units
+from sparing.sources import ArraySource, CallableSource
+from sparing.types import Ledger, OverBudget, RefusedPurchase, decimals_of, money_units, price_units
 
 
 def books(ledger):
@@ -171,3 +171,18 @@ def test_a_source_is_left_in_peace_once_the_total_budget_is_spent():
     learner = PairwiseMoments(5, budget=2, total_budget=6).run(source, np.arange(9.0))
     assert asked == [0, 1, 2]
     assert (learner.n_rounds, learner.cells, learner.spent) == (9, 6, 6.0)
+
+
+class Closed(ArraySource):
+    """Sells nothing."""
+
+    def read_batch(self, examples, queries):
+        raise RefusedPurchase("closed")
+
+
+@pytest.mark.parametrize(("total", "error"), [(np.inf, RefusedPurchase), (20.0, OverBudget)])
+def test_a_batch_of_which_nothing_was_bought_leaves_no_trace_in_the_books(total, error):
+    ledger = Ledger(total=total)
+    with pytest.raises(error):
+        PairwiseMoments(4, budget=2).run(Closed(np.ones((15, 4))), np.ones(15), ledger=ledger)
+    assert books(ledger) == (0, 0, 0.0)

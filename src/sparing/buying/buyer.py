@@ -29,12 +29,12 @@ class Buyer:
         self.shop, self.seed = shop, seed
         total = np.inf if total_budget is None else checks.positive("total_budget", total_budget)
         self.ledger = Ledger(shop.per_example, total, shop.costs, shop.decimals, pay_for_missing)
-        self.plan = Plan(shop, np.ones(shop.prices.size))
+        self.follow(np.ones(shop.prices.size))
         self.follow_design(designs.adaptive, np.zeros(shop.prices.size))
 
     def follow(self, shares) -> None:
         """Draw by these shares of the items from now on."""
-        self.plan = Plan(self.shop, shares)
+        self.plan, self.turns = Plan(self.shop, shares), np.zeros(self.shop.prices.size, np.int64)
 
     def follow_design(self, design: Callable, variances, weights=None, *, looks=None, **more) -> None:
         """Draw by a design from now on: of items that have a price, as the others are part of every purchase."""
@@ -50,6 +50,25 @@ class Buyer:
         """What to buy of the next example: a pure function of seed, round, plan and the money left."""
         return self.plan.query(self.seed, round, money=self.ledger.left)
 
+    def queries(self, first_round: int, n: int) -> list[Query]:
+        """What to buy of the next n examples, if the plan stays and all of it is paid for."""
+        found, left = [], self.ledger.left
+        for round in range(first_round, first_round + n):
+            found.append(self.plan.query(self.seed, round, money=left))
+            left -= self.ledger.price(found[-1].attributes)
+        return found
+
+    @property
+    def refunds(self) -> bool:
+        """Whether money may come back that the next purchases depend on."""
+        return not self.ledger.pay_for_missing and self.ledger.total < np.inf
+
+    def ask_block(self, first: int, n_examples: int) -> Query:
+        """What to buy of a block of examples, of which the first has this number: items take turns."""
+        query = self.plan.query_in_turn(self.seed, first, self.turns, money=self.ledger.left // n_examples)
+        self.turns[np.unique(self.shop.items[query.attributes])] += 1
+        return query
+
     def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> None:
         """Buy of the rows from first to last, and hand the cells to ``keep``."""
         shop, ledger, most = self.shop, self.ledger, self.shop.most
@@ -63,5 +82,7 @@ class Buyer:
             raise checks.infinite(row, infinite)
         attributes = attributes[:n]
         keep(sizes, attributes, values[:n], y[first:last], probabilities=self.plan.inclusion[attributes])
-        unpaid = 0 if ledger.pay_for_missing else int(np.isnan(values[:n]).sum())
+        missing = attributes[np.isnan(values[:n])]
+        ledger.note_unavailable(missing)
+        unpaid = 0 if ledger.pay_for_missing else missing.size
         ledger.record(last - first, n - unpaid, spent)

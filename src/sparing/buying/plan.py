@@ -51,6 +51,24 @@ class Plan:
         n, _ = ask_purchase(self.market(), self.shop.cheapest, seed, example, money, attributes)
         return Query(example, attributes[:n])
 
+    def query_in_turn(self, seed: int, example: int, turns: np.ndarray, *, money: int | None = None) -> Query:
+        """What to buy of a block of examples, the first of which has this number: items whose turn it is.
+
+        Blocks are few, so chance must not decide how often an item is bought. Those come first that had the fewest
+        ``turns`` for their share, so far; equal ones in random order. With equal shares every item has its turn before
+        one has two.
+        """
+        shop = self.shop
+        money = shop.budget if money is None else min(money, shop.budget)
+        attributes = list(shop.free)
+        sold = shop.for_sale[self.shares[shop.for_sale] > 0]
+        waited = (turns[sold] + np.random.default_rng([seed, example]).random(sold.size)) / self.shares[sold]
+        for item in sold[np.argsort(waited, kind="stable")]:
+            if shop.prices[item] <= money:
+                money -= shop.prices[item]
+                attributes.extend(shop.members[shop.starts[item] : shop.starts[item + 1]])
+        return Query(example, np.array(attributes, np.int64))
+
     @cached_property
     def inclusion(self) -> np.ndarray:
         """The probability of each attribute to be bought of an example; see :mod:`sparing.buying.inclusion`.

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import part
+from sparing.kernels.compiling import part, piece
 from sparing.kernels.prefetch import prefetch
 from sparing.kernels.random import round_key, uniform
 from sparing.kernels.sampling import FAN, FAN_BITS, draw_alias, tree_draw, tree_total
@@ -123,7 +123,7 @@ def aim_point(table, options, draws, round):
         aim(table, round_key(options.seed, round), draws)
 
 
-@part
+@piece
 def ask_point(table, options, draws):
     """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them.
 
@@ -139,7 +139,7 @@ def ask_point(table, options, draws):
     draws.sizes[1] = d
 
 
-@part
+@piece
 def ask_inner(model, options, draws):
     """Line 8: other attributes, from p, for the inner product. With full information: all of them again.
 
@@ -157,7 +157,7 @@ def ask_inner(model, options, draws):
     draws.sizes[0] = draws.sizes[2] = d
 
 
-@part
+@piece
 def weigh(model, options, draws):
     """What each value of the inner product counts. Apart from the draws: it reads what they have asked memory for."""
     if not options.everything:

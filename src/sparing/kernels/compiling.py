@@ -1,30 +1,43 @@
-"""How kernels are compiled: one decorator for entries called from Python, one for the parts they are made of.
+"""How kernels are compiled: one decorator for entries called from Python, two for what they are made of.
 
-Parts are inlined before type inference, and reference counting is switched off: the tuples of arrays that kernels
-take are never passed, counted or copied at run time. So kernels allocate nothing; Python hands them their arrays.
-Division by zero follows IEEE rules as in NumPy (no hidden exception path in the inner loops).
+Everything is inlined and reference counting is switched off: the tuples of arrays that kernels take are never passed,
+counted or copied at run time. So kernels allocate nothing; Python hands them their arrays. Division by zero follows
+IEEE rules as in NumPy (no hidden exception path in the inner loops).
+
+Small parts are inlined by Numba, which copies the code of the caller at every call. Larger ones are pieces: Numba
+compiles them once, as functions, and LLVM inlines them, so that kernels are compiled sooner (benchmarks/cold_start.py).
 """
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from numba import njit
 
 _SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+_ENTRY: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
+_ANY_ORDER = {"reassoc", "contract"}
+PIECE = _ENTRY | {"no_cpython_wrapper": True, "forceinline": True}
 
-part = njit(cache=True, error_model="numpy", inline="always")
+part = njit(error_model="numpy", inline="always")
+
+
+def piece(function=None, *, any_order: bool = False, rare: bool = False):
+    """Compile for calls from other kernels; a ``rare`` one is really called, not inlined."""
+    if function is None:
+        return lambda function: piece(function, any_order=any_order, rare=rare)
+    return njit(fastmath=any_order and _ANY_ORDER, **PIECE | {"forceinline": not rare})(function)
 
 
 def entry(function=None, *, any_order: bool = False):
     """Compile for calls from Python, once per machine; with ``any_order`` sums may be taken in any fixed order.
 
-    Numba takes a compiled entry for valid while its own file is unchanged, though parts from other files are inlined
+    Numba takes a compiled entry for valid while its own file is unchanged, though code from other files is inlined
     in it; so the stamp on its cache is made that of all kernel sources.
     """
     if function is None:
         return lambda function: entry(function, any_order=any_order)
-    fast = {"reassoc", "contract"} if any_order else False
-    kernel = njit(cache=True, error_model="numpy", nogil=True, _nrt=False, fastmath=fast)(function)
+    kernel = njit(cache=True, fastmath=any_order and _ANY_ORDER, **_ENTRY)(function)
     cache = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if cache is not None:  # with NUMBA_DISABLE_JIT=1 there is none
         cache._source_stamp = _SOURCES

@@ -156,8 +156,9 @@ def _load_factors(loadings, noise, weights, X, row, room):
         changed |= known != room.known[j]
         room.known[j] = known
     if changed:
-        room.missing[:] = 0.0
         for k in range(r):
+            for output in range(m):
+                room.missing[k, output] = 0.0
             for other in range(r):
                 room.inverse[k, other] = 1.0 if k == other else 0.0
         for j in range(d):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import entry, part
+from sparing.kernels.compiling import entry, part, piece
 from sparing.kernels.sweep import load, to_gradients
 
 
@@ -146,7 +146,7 @@ def add_gradients_of_many(factors, looks, first, last, room, gradients):
             gradients.noise[own] += weight * (precision * (precision * (left * left + known) - 1.0))
 
 
-@part
+@piece(any_order=True, rare=True)
 def invert(matrix, row):
     """Replace a positive definite matrix by its inverse (Gauss and Jordan); returns the log of its determinant."""
     r, size = row.size, 0.0

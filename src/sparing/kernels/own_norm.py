@@ -6,7 +6,7 @@ O(b log d).
 
 from math import sqrt
 
-from sparing.kernels.compiling import entry
+from sparing.kernels.compiling import part, piece
 from sparing.kernels.state import RIDGE, SCALE, SIZE, SQUARES, WEIGHT, fold, measure, share_evenly
 
 RIDGE_SQUARES = SQUARES[RIDGE]
@@ -14,7 +14,7 @@ NEAR = 1e-12  # relative distance from the sphere that counts as on it
 MOST = 100  # Newton's steps; a handful suffice
 
 
-@entry
+@part
 def held_square(rows, c):
     """The squared norm of the weights of output c that no gradient has moved: the matrix leaves them where they are."""
     held = 0.0
@@ -24,7 +24,7 @@ def held_square(rows, c):
     return held
 
 
-@entry
+@part
 def multiplier(rows, c, radius):
     """The lambda with ``sum((h w / (h + lambda))^2) = radius^2``, h the roots of the summed squared gradients.
 
@@ -46,14 +46,14 @@ def multiplier(rows, c, radius):
     return shift
 
 
-@entry
-def project_in_own_norm(model, c, radius, inner):
+@piece(rare=True)
+def project_in_own_norm(model, c, radius, penalty, inner):
     """w <- argmin over ||v||_2 <= radius of sum_i h_i (v_i - w_i)^2, which is w_i h_i / (h_i + lambda), for output c.
 
     The scale is written out. Only where no room is left beside the weights that stay, everything is shrunk alike.
     """
     rows, numbers = model.rows, model.numbers
-    fold(model, c, numbers[SCALE, c], RIDGE, inner)
+    fold(model, c, numbers[SCALE, c], penalty, inner)
     numbers[SCALE, c] = 1.0
     room = radius * radius - held_square(rows, c)
     if room > NEAR * radius * radius:
@@ -62,7 +62,7 @@ def project_in_own_norm(model, c, radius, inner):
             h = sqrt(rows[i, c, RIDGE_SQUARES])
             if h > 0.0:
                 rows[i, c, WEIGHT] *= h / (h + shift)
-        measure(model, c, RIDGE)
-        share_evenly(model, RIDGE, inner)
+        measure(model, c, penalty)
+        share_evenly(model, penalty, inner)
     else:
         numbers[SCALE, c] = min(1.0, radius / sqrt(numbers[SIZE, c]))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import entry, part
+from sparing.kernels.compiling import entry, part, piece
 from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, uniform
 from sparing.kernels.sampling import draw_alias
@@ -35,7 +35,7 @@ def _fits(market, item, round, money):
     return market.bought[item] != round + 1 and market.prices[item] <= money and market.shares[item] > 0.0
 
 
-@part
+@piece(rare=True)
 def _search(market, round, money, u):
     """An item drawn from all that may still be bought, in one pass over them; -1 if there is none."""
     total = 0.0
@@ -52,7 +52,7 @@ def _search(market, round, money, u):
     return last
 
 
-@part
+@piece
 def choose(market, cheapest, seed, round, money, attributes):
     """Draw items until nothing more can be paid for. Returns how many attributes, and what they cost.
 

@@ -38,22 +38,24 @@ def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows
     """Rounds over rows first..last of a matrix; without ``weights`` each counts one.
 
     While the cells of a round are on their way from memory, the point of the next round is drawn, and what that will
-    need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table.
+    need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table. The loop
+    begins two rows early, with what is done ahead: so every part stands here once, and is compiled once.
 
     Returns the row, and the attribute, at which an infinite value ended it; the attribute is -1 if none did.
     """
-    aim_point(table, options, ahead, model.counts[ROUND])
-    ask_point(table, options, ahead)
-    aim_point(table, options, ahead, model.counts[ROUND] + 1)
-    for row in range(first, last):
-        _take_over(ahead, draws)
-        ask_inner(model, options, draws)
-        fetch(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0])
-        if row + 1 < last:
+    round = model.counts[ROUND]
+    for row in range(first - 2, last):
+        if row >= first:
+            _take_over(ahead, draws)
+            ask_inner(model, options, draws)
+            fetch(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0])
+        if first <= row + 1 < last:
             ask_point(table, options, ahead)
-            aim_point(table, options, ahead, model.counts[ROUND] + 2)
             fetch(rows, row + 1, ahead.attributes, 0, ahead.sizes[1])
             fetch_model(model, ahead)
+        aim_point(table, options, ahead, round + row + 2 - first)
+        if row < first:
+            continue
         weigh(model, options, draws)
         infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
         if infinite >= 0:

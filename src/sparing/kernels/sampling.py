@@ -107,7 +107,7 @@ def _sum_up(tree, starts, level, node):
     tree[above + node] = _block_sum(tree, below + (node << np.uint64(FAN_BITS)))
 
 
-@entry
+@part
 def tree_build(tree, starts):
     """Sum up all levels above the masses: O(d)."""
     for level in range(starts.size - 2):

@@ -6,14 +6,13 @@ is a soft threshold of all weights: a round in which it is active costs a few pa
 SIZE is the 1-norm of v. GRADIENTS counts the gradients taken: it is the t of the algorithm.
 """
 
-from sparing.kernels.compiling import entry, part
+from sparing.kernels.compiling import entry
 from sparing.kernels.state import (
     FOLD,
     GRADIENTS,
     OFFSET,
     SCALE,
     SCALE_SUM,
-    SHRUNK,
     SIZE,
     SIZE_ERROR,
     WEIGHT,
@@ -43,22 +42,21 @@ def threshold(rows, c, total, radius):
 
 
 @entry
-def project(model, c, radius, inner):
+def project(model, c, radius, penalty, inner):
     """The point of the L1 ball nearest to w: w_j <- sign(w_j) max(|w_j| - theta, 0), with the scale written out."""
     rows, numbers = model.rows, model.numbers
-    fold(model, c, numbers[SCALE, c], SHRUNK, inner)
+    fold(model, c, numbers[SCALE, c], penalty, inner)
     numbers[SCALE, c] = 1.0
     theta = threshold(rows, c, numbers[SIZE, c], radius)
     for i in range(rows.shape[0]):
         old = rows[i, c, WEIGHT]
         size = max(abs(old) - theta, 0.0)
         rows[i, c, WEIGHT] = size if old > 0.0 else -size
-    measure(model, c, SHRUNK)
-    share_evenly(model, SHRUNK, inner)
+    measure(model, c, penalty)
+    share_evenly(model, penalty, inner)
 
 
-@part
-def shrunk_step(model, draws, options, point, slope, c):
+def shrunk_step(model, draws, options, point, slope, longest, c):
     """AER: w <- (1 - 1/t) w - (1 / (lambda t)) phi x_tilde, then the nearest point of the L1 ball, for output c.
 
     ``options.step`` is 1 / lambda. At t = 1 nothing is left of the weights the learner began with.
@@ -68,7 +66,7 @@ def shrunk_step(model, draws, options, point, slope, c):
     t = numbers[GRADIENTS, c]
     numbers[SCALE, c] *= 1.0 - 1.0 / t
     if numbers[SCALE, c] < FOLD:
-        fold(model, c, numbers[SCALE, c], SHRUNK, options.inner)
+        fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
         numbers[SCALE, c] = 1.0
     over_scale = options.step[c] / (t * numbers[SCALE, c])
     size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
@@ -82,4 +80,4 @@ def shrunk_step(model, draws, options, point, slope, c):
         size, lost = add_exactly(size, lost, abs(new))
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
     if numbers[SCALE, c] * (size + lost) > options.radius[c]:
-        project(model, c, options.radius[c], options.inner)
+        project(model, c, options.radius[c], options.penalty, options.inner)

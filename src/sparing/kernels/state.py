@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import entry, part
+from sparing.kernels.compiling import entry, part, piece
 from sparing.kernels.lines import in_lines
 from sparing.kernels.sampling import tree_build, tree_levels
 
@@ -83,6 +83,24 @@ class Options(NamedTuple):
     own_norm: bool = False  # AdaGrad's projection: in the norm of the step's matrix, not the Euclidean one
 
 
+class LassoOptions(Options):
+    """Of exponentiated gradient. A penalty is a type, so that a kernel is compiled with the steps of one alone."""
+
+
+class ShrunkOptions(Options):
+    """Of AER."""
+
+
+class OwnNormOptions(Options):
+    """Of gradient steps with AdaGrad's projection."""
+
+
+def new_options(**fields) -> Options:
+    """Options, of the type of their penalty."""
+    kinds = {RIDGE: OwnNormOptions if fields.get("own_norm") else Options, LASSO: LassoOptions, SHRUNK: ShrunkOptions}
+    return kinds[fields["penalty"]](**fields)
+
+
 def new_model(n_attributes, n_outputs, options, importance=None) -> Model:
     """A model whose weights are all zero."""
     squares = options.step_kind == ADAGRAD or (options.penalty == LASSO and options.step_kind == ADAPTIVE)
@@ -117,12 +135,18 @@ def mass(model, inner, i):
     return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
 
 
-@entry
-def rebuild(model, inner):
+@part
+def take_masses(model, inner):
     """Take all masses and sums of p anew: O(d), for starts and folds."""
     for i in range(model.rows.shape[0]):
         model.tree[i] = mass(model, inner, i)
     tree_build(model.tree, model.starts)
+
+
+@entry
+def rebuild(model, inner):
+    """Take all masses and sums of p anew, where Python has changed what they depend on."""
+    take_masses(model, inner)
 
 
 @part
@@ -133,7 +157,7 @@ def add_exactly(total, error, term):
     return after, error + ((total - (after - taken)) + (term - taken))
 
 
-@entry
+@piece(rare=True)
 def fold(model, c, factor, penalty, inner):
     """Multiply v, z+ and z- of output c by ``factor``, and write the sum of its w out: SCALE_SUM starts at zero. O(d).
 
@@ -151,7 +175,7 @@ def fold(model, c, factor, penalty, inner):
     share_evenly(model, penalty, inner)
 
 
-@entry
+@part
 def measure(model, c, penalty):
     """Take SIZE of output c anew: the sum of z+ and z- for lasso, of |v| for AER, of v^2 otherwise. O(d)."""
     rows, total = model.rows, 0.0
@@ -178,7 +202,7 @@ def share_evenly(model, penalty, inner):
     for c in range(numbers.shape[1]):
         length = norm(model, c, penalty)
         numbers[SHARE, c] = 1.0 if numbers.shape[1] == 1 else (1.0 / length if length > 0.0 else 0.0)
-    rebuild(model, inner)
+    take_masses(model, inner)
 
 
 @part
@@ -215,7 +239,7 @@ def restored(model, penalty, inner) -> Model:
 def restored_options(saved, n_outputs) -> Options:
     """Options as they were saved; version 0.1.0 had one step size and one radius for all outputs."""
     each = {name: np.array(np.broadcast_to(saved[name], n_outputs), np.float64) for name in ("step", "radius")}
-    return Options(**{name: each[name] if name in each else value.item() for name, value in saved.items()})
+    return new_options(**{name: each[name] if name in each else value.item() for name, value in saved.items()})
 
 
 def average(model) -> np.ndarray:

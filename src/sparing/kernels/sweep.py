@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import part
+from sparing.kernels.compiling import part, piece
 
 LANES = 32
 AT_ONCE = 8  # pivots per logarithm: that of their product
@@ -54,7 +54,7 @@ def new_block(most: int) -> Block:
     return Block(np.empty((most, lanes), np.int64), *map(own_lines, shapes))
 
 
-@part
+@piece(any_order=True, rare=True)
 def load(block, looks, d, first, last):
     """Load the examples from first to last, up to one per lane; returns how many rows the longest has.
 
@@ -85,7 +85,7 @@ def load(block, looks, d, first, last):
     return n
 
 
-@part
+@piece(any_order=True, rare=True)
 def fill_from_table(covariance, block, n):
     """The covariances of the attributes seen in each example of a block, from the lower half of a table."""
     gram, index = block.gram, block.index
@@ -98,7 +98,7 @@ def fill_from_table(covariance, block, n):
                     gram[a, b, lane] = covariance[max(own, other), min(own, other)]
 
 
-@part
+@piece(any_order=True, rare=True)
 def sweep(block, n, pivot):
     r"""Sweep the matrices of a block on one row (Beaton 1964; Little & Rubin 2020, section 7.4).
 
@@ -136,7 +136,8 @@ def to_gradients(block, n):
     summed by the weights of the examples.
     """
     gram, variances, weights, likelihood = block.gram, block.variances, block.weights, 0.0
-    variances[:] = 1.0
+    for lane in range(variances.size):
+        variances[lane] = 1.0
     for pivot in range(n):
         for lane in range(variances.size):
             variance, off = gram[pivot, pivot, lane], gram[n, pivot, lane]

@@ -3,8 +3,9 @@
 from math import erf
 
 import numpy as np
+from numba.extending import overload
 
-from sparing.kernels.compiling import part
+from sparing.kernels.compiling import PIECE, part, piece
 from sparing.kernels.own_norm import project_in_own_norm
 from sparing.kernels.sampling import tree_refresh
 from sparing.kernels.shrunk import shrunk_step
@@ -28,7 +29,6 @@ from sparing.kernels.state import (
     ROUND,
     SCALE,
     SCALE_SUM,
-    SHRUNK,
     SIZE,
     SIZE_ERROR,
     SKIPPED,
@@ -36,6 +36,10 @@ from sparing.kernels.state import (
     UNIT,
     VARIANCE,
     WEIGHT,
+    LassoOptions,
+    Options,
+    OwnNormOptions,
+    ShrunkOptions,
     add_exactly,
     fold,
     mass,
@@ -80,7 +84,7 @@ def as_learnt(x, i, seen, options):
     return x * seen.attributes[i, UNIT] if options.scaled else x
 
 
-@part
+@piece
 def estimate(draws, values, y, seen, options, point, phi):
     """Fill ``point`` and ``phi`` (one per output), which is NaN if a value of the inner product is unavailable."""
     n_point = draws.point_weights.size
@@ -102,7 +106,7 @@ def pace(weight, seen):
     return min(weight, seen) if seen > 1.0 else 1.0
 
 
-@part
+@piece
 def remember(seen, draws, values, y, weight, examples):
     """Add the cells just bought to the running moments. Each is a fair sample: its choice did not depend on it.
 
@@ -144,8 +148,8 @@ def _common_step(model, options, point, n, slope, c):
 
 
 @part
-def ridge_step(model, draws, options, point, slope, longest, c):
-    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only, for output c.
+def gradient_step(model, draws, options, point, slope, longest, c):
+    """w <- w - eta phi x_tilde, at the attributes looked at only, for output c; returns the squared norm of w.
 
     A step far out of the ball will make the scale tiny, so the sum of all w is written out before: it would drown.
     """
@@ -153,7 +157,7 @@ def ridge_step(model, draws, options, point, slope, longest, c):
     per_attribute = options.step_kind == ADAGRAD
     eta = options.step[c] if per_attribute else _common_step(model, options, point, n, slope, c)
     if eta * longest > LONG * options.radius[c] and not per_attribute:
-        fold(model, c, numbers[SCALE, c], RIDGE, options.inner)
+        fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
         numbers[SCALE, c] = 1.0
     over_scale = 1.0 / numbers[SCALE, c]
     size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
@@ -171,15 +175,25 @@ def ridge_step(model, draws, options, point, slope, longest, c):
         size, lost = add_exactly(size, lost, -(old * old))
         size, lost = add_exactly(size, lost, new * new)
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
-    squared_norm = numbers[SCALE, c] * numbers[SCALE, c] * (size + lost)
+    return numbers[SCALE, c] * numbers[SCALE, c] * (size + lost)
+
+
+def ridge_step(model, draws, options, point, slope, longest, c):
+    """GAERR, lines 10-12: w <- project(w - eta phi x_tilde), at the attributes looked at only, for output c."""
+    numbers = model.numbers
+    squared_norm = gradient_step(model, draws, options, point, slope, longest, c)
     if squared_norm > options.radius[c] * options.radius[c]:
-        if options.own_norm:
-            project_in_own_norm(model, c, options.radius[c], options.inner)
-            return
         numbers[SCALE, c] *= options.radius[c] / np.sqrt(squared_norm)
         if numbers[SCALE, c] < FOLD:
-            fold(model, c, numbers[SCALE, c], RIDGE, options.inner)
+            fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
             numbers[SCALE, c] = 1.0
+
+
+def own_norm_step(model, draws, options, point, slope, longest, c):
+    """The same with the projection of AdaGrad."""
+    squared_norm = gradient_step(model, draws, options, point, slope, longest, c)
+    if squared_norm > options.radius[c] * options.radius[c]:
+        project_in_own_norm(model, c, options.radius[c], options.penalty, options.inner)
 
 
 @part
@@ -193,8 +207,7 @@ def _largest_square(model, draws, point, slope, c):
     return model.numbers[GRADIENTS, c]
 
 
-@part
-def lasso_step(model, draws, options, point, slope, c):
+def lasso_step(model, draws, options, point, slope, longest, c):
     """GAELR, lines 12-16: z+- <- z+- exp(-+ eta clip(g, 1 / eta)), at the attributes looked at only, for output c."""
     rows, numbers, n = model.rows, model.numbers, draws.sizes[1]
     eta = options.step[c]
@@ -222,11 +235,11 @@ def lasso_step(model, draws, options, point, slope, c):
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
     begin = 2.0 * rows.shape[0]
     if size * FOLD > begin:
-        fold(model, c, begin / size, LASSO, options.inner)
+        fold(model, c, begin / size, options.penalty, options.inner)
     numbers[SCALE, c] = options.radius[c] / (numbers[SIZE, c] + numbers[SIZE_ERROR, c])
 
 
-@part
+@piece
 def redraw(model, draws, options):
     """Let p follow the weights that were just moved."""
     if shares_are_stale(model, options.penalty):
@@ -235,6 +248,19 @@ def redraw(model, draws, options):
     for a in range(draws.sizes[1]):
         model.tree[draws.attributes[a]] = mass(model, options.inner, draws.attributes[a])
     tree_refresh(model.tree, model.starts, draws.attributes, draws.sizes[1])
+
+
+STEPS = {Options: ridge_step, OwnNormOptions: own_norm_step, LassoOptions: lasso_step, ShrunkOptions: shrunk_step}
+
+
+def move(model, draws, options, point, slope, longest, c):
+    """The step of output c that the type of the options asks for; kernels are compiled with no other."""
+    STEPS[type(options)](model, draws, options, point, slope, longest, c)
+
+
+@overload(move, jit_options=PIECE)
+def _compiled_move(model, draws, options, point, slope, longest, c):
+    return STEPS[options.instance_class]
 
 
 @part
@@ -253,12 +279,7 @@ def step(model, draws, options, point, phi, weight):
             if longest >= LARGEST:
                 model.counts[SKIPPED] += 1
             elif np.isfinite(longest):
-                if options.penalty == LASSO:
-                    lasso_step(model, draws, options, point, phi[c], c)
-                elif options.penalty == SHRUNK:
-                    shrunk_step(model, draws, options, point, phi[c], c)
-                else:
-                    ridge_step(model, draws, options, point, phi[c], longest, c)
+                move(model, draws, options, point, phi[c], longest, c)
         redraw(model, draws, options)
 
 

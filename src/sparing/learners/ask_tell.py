@@ -89,9 +89,10 @@ class Loop(ABC):
     ) -> Self:
         """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
 
-        Arrays run compiled and a source step by step, with the same result bit for bit. ``sample_weight`` says how much
+        Arrays run compiled and a source step by step, with the same result bit for bit; of a source in blocks, learners
+        that keep what they buy ask for all examples of a block with one query. ``sample_weight`` says how much
         each example counts, in place of one. ``progress`` is called with the number of rows just done. With a
-        ``ledger`` every purchase is booked before it is read.
+        ``ledger`` every purchase is booked before it is read; one that the source refuses is taken back.
 
         Only values that are bought are read. NaN is an unavailable value. An infinite one in an array refuses the
         whole run, which then changes nothing and is not charged.
@@ -140,23 +141,26 @@ class Loop(ABC):
             self._return_to(before)
             raise
 
-    def _run_source(self, source: Source, y, sample_weight, ledger, progress) -> Self:
+    def _checked_with(self, source: Source, y, sample_weight, ledger) -> tuple[np.ndarray, np.ndarray | None]:
+        """Targets and weights of a source of this learner's attributes; or an error, before anything is bought."""
         if source.n_attributes != self.n_attributes:
             raise ValueError(
                 f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
             )
         if ledger is not None and ledger.costs is not None:
             checks.costs(ledger.costs, self.n_attributes, free=True)
-        y, weights = self._targets(y, source.n_examples), checks.weights(sample_weight, source.n_examples)
+        return self._targets(y, source.n_examples), checks.weights(sample_weight, source.n_examples)
+
+    def _run_source(self, source: Source, y, sample_weight, ledger, progress) -> Self:
+        y, weights = self._checked_with(source, y, sample_weight, ledger)
+        ledger = Ledger() if ledger is None else ledger
         self.begin(source.n_examples)
         for example in range(source.n_examples):
             query = self.ask()
-            if ledger is not None:
-                ledger.book(query.attributes)
             empty = query.attributes.size == 0  # the total budget is spent: nothing is read any more
-            values = np.empty(0) if empty else source.read(example, query.attributes)
-            if ledger is not None:
-                ledger.give_back(query.attributes[np.isnan(values)])
+            with ledger.purchase(query.attributes):
+                values = np.empty(0) if empty else source.read(example, query.attributes)
+            ledger.give_back(query.attributes[np.isnan(values)])
             self.tell(query, values, y[example], weight=None if weights is None else weights[example])
             if progress is not None:
                 progress(1)

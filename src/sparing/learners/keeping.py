@@ -16,6 +16,7 @@ from sparing.buying.plan import Plan
 from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.learners.ask_tell import Loop
+from sparing.learners.from_sources import learn_batches, learn_blocks, rotation
 from sparing.learners.saving import Groups, Saved
 from sparing.linalg.threads import one_blas_thread
 from sparing.models.bases import transformed
@@ -30,6 +31,7 @@ from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
+NEVER = np.iinfo(np.int64).max  # a round
 ONE_THREAD = 2000  # attributes, up to which BLAS threads make spectra of covariances slower, not faster
 
 
@@ -142,11 +144,32 @@ class KeepingLearner(Saved, Loop):
         self.buyer.buy(X, y, self.n_rounds, first, last, keep)
         self._move_on()
 
+    def _run_source(self, source, y, sample_weight, ledger, progress) -> Self:
+        learn = learn_blocks if hasattr(source, "read_block") else learn_batches
+        if learn is learn_batches and not hasattr(source, "read_batch"):
+            return super()._run_source(source, y, sample_weight, ledger, progress)
+        y, weights = self._checked_with(source, y, sample_weight, ledger)
+        with self._undone_by_infinity(source.n_examples):
+            learn(self, source, y, weights, ledger, progress)
+        return self
+
+    def keep_block(self, number: int, query: Query, values: np.ndarray, y: np.ndarray, weights=None) -> None:
+        """Keep the values of ``query.attributes``, in that order, of all examples of a block: one row for each."""
+        n, k = values.shape
+        for part in (slice(first, first + CHUNK // max(k, 1)) for first in range(0, n, CHUNK // max(k, 1))):
+            rows, more = values[part], None if weights is None else weights[part]
+            attributes = np.tile(query.attributes, len(rows))
+            self.bought.extend(np.full(len(rows), k), attributes, rows.ravel(), y[part], weights=more, blocks=number)
+        self.buyer.ledger.book(query.attributes, n)
+        self.buyer.ledger.give_back(query.attributes[np.nonzero(np.isnan(values))[1]])
+        self._move_on()
+
     def _mark(self, n_rows: int) -> tuple:
-        return self.bought.n_examples, copy(self.buyer.ledger), self.buyer.plan, self._next_plan, self._fitted
+        buyer, turns = self.buyer, self.buyer.turns.copy()
+        return self.bought.n_examples, copy(buyer.ledger), buyer.plan, turns, self._next_plan, self._fitted
 
     def _return_to(self, before: tuple) -> None:
-        n_examples, self.buyer.ledger, self.buyer.plan, self._next_plan, self._fitted = before
+        n_examples, self.buyer.ledger, self.buyer.plan, self.buyer.turns, self._next_plan, self._fitted = before
         self.bought = self.bought.take(np.arange(n_examples))
 
     # Where to look ---------------------------------------------------------------------------------------------------
@@ -155,16 +178,23 @@ class KeepingLearner(Saved, Loop):
         """The round at which looks begin to follow what was seen."""
         shop = self.buyer.shop
         if self.design == "uniform" or not shop.for_sale.size:
-            return np.iinfo(np.int64).max
+            return NEVER
         drawn = self.buyer.plan.inclusion[shop.prices[shop.items] > 0]
         enough = ceil(LOOKS_FIRST / max(float(np.median(drawn)), 1e-9))
         return enough if self.n_examples is None else max(2, min(enough, self.n_examples // 5))
 
+    def plan_after_rotation(self, sizes: np.ndarray) -> None:
+        """Of blocks of these sizes, let looks follow what was seen once every item has had its turn."""
+        if self.design == "adaptive" and not self.n_rounds:
+            blocks = rotation(self.buyer.shop)
+            self._next_plan = int(sizes.mean() * blocks) if blocks > 1 else NEVER
+
     def _move_on(self) -> None:
         """Forget the model, and make a new plan whenever the number of examples has doubled."""
         self._fitted = None
-        if self.n_rounds == self._next_plan:
+        if self.n_rounds >= self._next_plan:
             self._replan()
+        while self.n_rounds >= self._next_plan:
             self._next_plan *= 2
 
     def _replan(self) -> None:
@@ -176,7 +206,7 @@ class KeepingLearner(Saved, Loop):
             weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
-        counts = np.bincount(self.bought.attributes, minlength=self.n_attributes)
+        counts = self.bought.summed(_looks)
         if basis is not None:  # a column is bought for all its functions
             used = basis.by_column(used, 0.0)
             spread = basis.by_column(spread, designs.upper_variances(np.zeros(self.n_attributes), counts))
@@ -311,6 +341,8 @@ class KeepingLearner(Saved, Loop):
         rounds, cells = merged.bought.n_examples, sum(learner.cells for learner in everyone)
         spent = sum(learner.spent for learner in everyone)
         merged._go_on(rounds, cells, spent, self._next_plan, self.buyer.plan.shares)
+        for learner in everyone:
+            merged._recall_in_vain(learner.buyer.ledger.in_vain)
         return merged
 
     def _settings(self) -> dict[str, Any]:
@@ -327,7 +359,8 @@ class KeepingLearner(Saved, Loop):
     def _arrays(self) -> Groups:
         counts = np.array([self.n_rounds, self.cells, self._next_plan])
         return {"cells": self.bought.state(),
-                "": {"shares": self.buyer.plan.shares, "counts": counts, "spent": self.spent}}  # fmt: skip
+                "": {"shares": self.buyer.plan.shares, "counts": counts, "spent": self.spent,
+                     "in_vain": np.array(self.buyer.ledger.in_vain, np.int64)}}  # fmt: skip
 
     def _restore(self, groups) -> None:
         self.bought = Cells.from_state(groups["cells"])
@@ -340,3 +373,13 @@ class KeepingLearner(Saved, Loop):
             )
         spent = checks.positive("spent", float(groups[""]["spent"]), zero=True)
         self._go_on(rounds, cells, spent, next_plan, checks.shares(groups[""]["shares"], self.buyer.shop.prices.size))
+        self._recall_in_vain(groups[""].get("in_vain", ()))  # states of earlier versions have none
+
+    def _recall_in_vain(self, counts) -> None:
+        """Add purchases of unavailable values that were counted by attribute."""
+        self.buyer.ledger.note_unavailable(np.repeat(np.arange(len(counts)), counts))
+
+
+def _looks(cells: Cells) -> np.ndarray:
+    """How often each attribute was looked at."""
+    return np.bincount(cells.attributes, minlength=cells.n_attributes)

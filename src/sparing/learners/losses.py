@@ -71,7 +71,7 @@ class AnalyticLoss:
                     "series does not converge everywhere, and no estimate from it is unbiased."
                 )
 
-    def slope(self, prediction, y):
+    def slope(self, prediction, y) -> np.ndarray:
         r"""The factor of x in the gradient: :math:`f'(w \cdot x - y)`, or :math:`y f'(y\, w \cdot x)`."""
         prediction, y = np.asarray(prediction, dtype=np.float64), np.asarray(y, dtype=np.float64)
         z = y * prediction if self.form == "margin" else prediction - y

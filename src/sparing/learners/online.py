@@ -250,7 +250,7 @@ class OnlineLearner(Memory, Loop):
         inner = kernel.ABSOLUTE if self.inner == "absolute" else PAPER_INNER[self.penalty]
         learn, radii = looks.options.get("learn", True), np.broadcast_to(self.radius, self.n_outputs).astype(np.float64)
         steps = [rule.constant(self.penalty, float(B), self.n_attributes, self._theorem) for B in radii if learn]
-        return kernel.Options(
+        return kernel.new_options(
             seed=self.random_state,
             n_point=self.point_looks,
             n_inner=self.budget - self.point_looks,

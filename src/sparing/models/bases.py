@@ -107,8 +107,8 @@ class Basis:
         expanded = Cells(max(self.size, 1), n_outputs=cells.n_outputs)
         sizes = np.diff(ends[cells.starts])
         chances = np.repeat(cells.probabilities, repeats)
-        weights = cells.weights if cells.is_weighted else None
-        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances, weights=weights)
+        more = {"weights": cells.weights if cells.is_weighted else None, "blocks": cells.blocks}
+        expanded.extend(sizes, attributes, values, cells.targets, probabilities=chances, **more)
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
 FEWEST = 30  # held-out examples, from which quantiles of their errors replace normal ones
 PRIOR_SPREAD = 0.3  # standard deviation of the share about one, before held-out examples say more
-LEAST_LEFT = 1e-3  # of a target's variance: no prediction is more certain than that
+LARGEST_SHARE = 8.0
+LEAST_LEFT = 1e-3  # of a target's variance, whatever is known
 
 
 class HeldOut(NamedTuple):
@@ -23,13 +25,16 @@ class HeldOut(NamedTuple):
 class Calibration:
     r"""How much of the variance that a model claims to explain it does explain, and how its errors are distributed.
 
-    From :math:`x_S` the Gaussian claims to explain :math:`G_S = \mathrm{Var}(E[w^T x | x_S])`. Parameters are estimated
-    and no data are Gaussian, so held-out examples confirm only a ``share`` of it:
+    From :math:`x_S` the Gaussian claims to explain :math:`G_S = \mathrm{Var}(E[w^T x | x_S])`, a part
+    :math:`g = G_S / \sigma_y^2` of the target's variance. Parameters are estimated, no data are Gaussian, and boosted
+    trees may know more. Held-out examples confirm a ``share`` s of it:
 
-    .. math:: \mathrm{Var}(y | x_S) = \sigma_y^2 - \mathrm{share} \cdot G_S .
+    .. math:: \mathrm{Var}(y | x_S) / \sigma_y^2 = 1 - s g \;\text{ if } s \le 1, \text{ else } (1 - g)^s .
 
-    The quantiles of held-out errors, divided by these standard deviations, say how wide an interval must be, as in
-    split conformal prediction (Lei et al. 2018).
+    Both have slope -s where little is known, and neither leaves less than nothing where all is. The share is the
+    likeliest one for normal errors: a proper score of variances, whatever the distribution of errors, which weighs most
+    the examples of which most is known; they are nearest to whole rows. The quantiles of held-out errors, divided by
+    these standard deviations, say how wide an interval must be, as in split conformal prediction (Lei et al. 2018).
 
     Parameters
     ----------
@@ -37,11 +42,12 @@ class Calibration:
         Variances of the targets.
     share : float
     least : array of shape (n_outputs,)
-        The variance that is left when everything is known, at least.
+        The variances that are left whatever is known.
     errors : array of shape (n, n_outputs)
         Held-out errors over their standard deviations, in order; empty where nothing was held out.
     held_out : HeldOut, optional
-        The examples that this was learnt from, for probabilities of classes.
+        The examples that this was learnt from, then the same with a part of what was seen hidden; probabilities of
+        classes are calibrated by both.
     """
 
     total: np.ndarray
@@ -49,6 +55,11 @@ class Calibration:
     least: np.ndarray
     errors: np.ndarray | None = None
     held_out: HeldOut | None = None
+
+    @classmethod
+    def of_nothing(cls, total: np.ndarray) -> Self:
+        """The Gaussian is believed where nothing was held out."""
+        return cls(total, 1.0, LEAST_LEFT * total)
 
     def in_units(self, targets: np.ndarray) -> Self:
         """The same for targets multiplied by these powers of two."""
@@ -64,9 +75,15 @@ class Calibration:
 
     def variances(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
         """Of targets, when so much of the ``claimed`` variance of predictions is left unexplained: (n, n_outputs)."""
-        left = np.diagonal(unexplained, axis1=-2, axis2=-1)
-        floor = np.maximum(self.least, LEAST_LEFT * self.total)
-        return np.maximum(self.total - self.share * (np.diagonal(claimed) - left), floor)
+        return self._variances(self.share, self._explained(claimed, unexplained))
+
+    def _explained(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+        """The part of the targets' variances that is claimed to be explained."""
+        explained = np.diagonal(claimed) - np.diagonal(unexplained, axis1=-2, axis2=-1)
+        return explained / np.where(self.total > 0, self.total, 1.0)
+
+    def _variances(self, share: float, explained: np.ndarray) -> np.ndarray:
+        return np.maximum(self.total * part_left(share, explained), self.least)
 
     def quantiles(self, probability: float, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
         """Of errors over their standard deviations: (n, n_outputs); normal ones unless enough examples were held out.
@@ -76,25 +93,35 @@ class Calibration:
         """
         if self.held_out is None or self.errors is None or len(self.errors) < FEWEST:
             return np.full(unexplained.shape[:-1], ndtri(probability))
-        explained = np.diagonal(claimed) - np.diagonal(unexplained, axis1=-2, axis2=-1)
-        usual = np.diagonal(claimed) - np.mean(np.diagonal(self.held_out.unexplained, axis1=1, axis2=2), axis=0)
-        part = np.clip(explained / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
-        targets = np.sort(self.held_out.targets - self.held_out.targets.mean(axis=0), axis=0)
+        targets, _, left = (of[: len(self.errors)] for of in self.held_out)
+        usual = np.mean(self._explained(claimed, left), axis=0)
+        part = np.clip(self._explained(claimed, unexplained) / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
+        targets = np.sort(targets - targets.mean(axis=0), axis=0)
         alone = _quantile(targets, probability) / np.sqrt(np.where(self.total > 0, self.total, 1.0))
         return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
-    def learnt(self, claimed: np.ndarray, held_out: HeldOut) -> Self:
-        """The share that held-out examples confirm, and their errors."""
-        scales = np.where(self.total > 0, self.total, 1.0)
-        left = np.diagonal(held_out.unexplained, axis1=1, axis2=2)
-        said = np.mean((np.diagonal(claimed) - left) / scales)
-        errors = held_out.targets - held_out.predictions
-        found = np.mean((self.total - errors**2) / scales, axis=1)
-        certain = PRIOR_SPREAD**2 / max(found.var() / len(found), np.finfo(float).tiny)
-        share = float(max((said * found.mean() * certain + 1.0) / (said**2 * certain + 1.0), 0.0))
-        known = replace(self, share=share, held_out=held_out)
-        errors = errors / np.sqrt(np.maximum(known.variances(claimed, held_out.unexplained), np.finfo(float).tiny))
-        return replace(known, errors=np.sort(errors, axis=0))
+    def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int) -> Self:
+        """The share that the first held-out examples confirm, and their errors; of others a part is hidden."""
+        targets, predictions, left = (of[:n_as_seen] for of in held_out)
+        explained, errors = self._explained(claimed, left), targets - predictions
+
+        def loss(share: float) -> float:
+            variances = np.maximum(self._variances(share, explained), np.finfo(float).tiny)
+            fit = np.mean(np.log(variances) + errors**2 / variances, axis=1)
+            return float(np.sum(fit) + ((share - 1.0) / PRIOR_SPREAD) ** 2)
+
+        share = float(minimize_scalar(loss, bounds=(0.0, LARGEST_SHARE), method="bounded").x)
+        errors = errors / np.sqrt(np.maximum(self._variances(share, explained), np.finfo(float).tiny))
+        return replace(self, share=share, held_out=held_out, errors=np.sort(errors, axis=0))
+
+
+def part_left(share: float, explained: np.ndarray) -> np.ndarray:
+    """The part of a variance that is left of what a Gaussian claims to explain.
+
+    >>> part_left(0.5, np.array([0.0, 0.6])).tolist(), part_left(2.0, np.array([0.0, 0.6])).round(2).tolist()
+    ([1.0, 0.7], [1.0, 0.16])
+    """
+    return 1.0 - share * explained if share <= 1.0 else (1.0 - np.clip(explained, 0.0, 1.0)) ** share
 
 
 def _quantile(ordered: np.ndarray, probability: float) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, ndtr, softmax
+from scipy.special import log_softmax, ndtr
+
+from sparing.models.calibration import PRIOR_SPREAD, part_left
 
 if TYPE_CHECKING:
     from sparing.models.gaussian import FittedModel
@@ -36,7 +38,7 @@ class Classes:
     total : array of shape (n_outputs, n_outputs)
         The covariances of the regression's predictions when everything is known.
     share : float
-        The share of explained variance that held-out examples confirm, at most one.
+        The share of explained variance that held-out examples confirm.
     slope : float
     odds : array of shape (n_classes,)
         By which the odds of classes are multiplied.
@@ -53,7 +55,7 @@ class Classes:
         """Of a regression with one output for two classes, else with one per class."""
         priors, counted = _indicators(model.center[None])[0], model.calibration.held_out
         priors = np.clip(priors, 1e-6, 1.0)
-        first = cls(priors / priors.sum(), model.conditional.total, min(model.calibration.share, 1.0))
+        first = cls(priors / priors.sum(), model.conditional.total, model.calibration.share)
         if counted is None:
             return first
         evidence = first._evidence(counted.predictions, counted.unexplained)
@@ -84,9 +86,8 @@ class Classes:
         if unexplained.ndim == 3 and not missing.any():
             unexplained = unexplained[:1]
         root = np.sqrt(self.priors)
-        explained = self.share * _between_indicators(self.total - unexplained) / np.outer(root, root)
-        parts, axes = np.linalg.eigh(explained)
-        parts = np.clip(parts, 0.0, MOST_EXPLAINED)[..., None, :]
+        parts, axes = np.linalg.eigh(_between_indicators(self.total - unexplained) / np.outer(root, root))
+        parts = np.clip(1.0 - part_left(self.share, parts), 0.0, MOST_EXPLAINED)[..., None, :]
         scaled = axes / root[:, None]
         inverse = (scaled / (1.0 - parts)) @ np.swapaxes(scaled, -1, -2)
         return inverse, (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
@@ -101,10 +102,9 @@ class Classes:
             distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
             return _error_of_two(log_posteriors[:, 1] - log_posteriors[:, 0], distance)
         parts, axes = np.linalg.eigh(gained)
-        moves = self._draws @ (axes * np.sqrt(np.maximum(parts, 0.0))).T
-        moves = gained.T[:, None, :] + moves - np.diagonal(gained) / 2.0  # (true class, draw, class)
-        right = [np.exp(one) @ softmax(one + moves, axis=2).max(axis=2).mean(axis=1) for one in log_posteriors]
-        return 1.0 - np.array(right)
+        noise = (axes * np.sqrt(np.maximum(parts, 0.0))) @ self._draws.T
+        moves = (gained - np.diagonal(gained)[:, None] / 2.0)[:, :, None] + noise[:, None, :]  # (class, truth, draw)
+        return 1.0 - np.array([_chance_to_be_right(one, moves) for one in log_posteriors])
 
     @cached_property
     def _draws(self) -> np.ndarray:
@@ -121,6 +121,13 @@ def _error_of_two(log_odds, distance):
     return p * ndtr(-(log_odds + distance / 2.0) / root) + (1.0 - p) * ndtr((log_odds - distance / 2.0) / root)
 
 
+def _chance_to_be_right(log_posterior: np.ndarray, moves: np.ndarray) -> float:
+    """The largest probability of a class after moves of the log-posterior, on average."""
+    moved = log_posterior[:, None, None] + moves
+    largest = 1.0 / np.exp(moved - moved.max(axis=0)).sum(axis=0)
+    return float(np.exp(log_posterior) @ largest.mean(axis=1))
+
+
 def _indicators(signs: np.ndarray) -> np.ndarray:
     """From outputs of -1 and +1, one for two classes or one per class, to indicators of classes."""
     positive = (1.0 + signs) / 2.0
@@ -133,10 +140,10 @@ def _between_indicators(covariances: np.ndarray) -> np.ndarray:
 
 
 def _recalibrated(evidence: np.ndarray, log_priors: np.ndarray, labels: np.ndarray) -> float:
-    """The likeliest slope; its logarithm is held near zero by one example's weight."""
+    """The likeliest slope. Without a prior it would be infinite where all held-out examples were on their side."""
 
     def loss(log_slope):
         fitted = log_softmax(log_priors + np.exp(log_slope) * evidence, axis=1)
-        return -np.sum(labels * fitted) + log_slope**2 / 2.0
+        return -np.sum(labels * fitted) + (log_slope / PRIOR_SPREAD) ** 2 / 2.0
 
     return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 2.0), method="bounded").x))

@@ -42,17 +42,15 @@ def covariance_iterates(
     """
     n, covariance = data.total, target if start is None else start
     while True:
-        moved = covariance @ covariance_gradients(data, covariance)[0] @ covariance
+        moved = covariance @ data.summed(covariance_gradients, covariance)[0] @ covariance
         covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)
         yield covariance
 
 
 def covariance_candidate(setting: str, data: StandardizedCells, covariance: np.ndarray) -> Candidate:
     """The regression of targets on attributes that a joint covariance of standardized cells implies."""
-    d, spreads = data.n_attributes, data.spreads
+    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # so that cells are not kept alive
     weights = data.weights(np.linalg.solve(covariance[:d, :d], covariance[:d, d:]))
     return Candidate(
-        setting,
-        weights,
-        lambda: Gaussian.of_covariance(data.summary.means, covariance[:d, :d] * np.outer(spreads, spreads)),
+        setting, weights, lambda: Gaussian.of_covariance(means, covariance[:d, :d] * np.outer(spreads, spreads))
     )

@@ -9,31 +9,33 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.models.bases import Kind, transformed
+from sparing.models.blocks import block_numbers, standard_error
 from sparing.models.families import Family
+from sparing.models.folds import FOLDS, folds
 from sparing.models.risk import from_seen
 from sparing.models.summary import Summary
 
-FOLDS = 4  # of cross-validation
 STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differences, are averaged with it
-LONG = 2.0  # estimated seconds of one fit of all families, from which one split replaces all folds
+CLEARLY = 2.0  # standard errors beyond which errors from seen parts rule a candidate out, however likely it makes cells
+LONG = 2.0  # estimated seconds of one fit of all families, from which a single fold judges
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
 
 RANGE = (np.min, np.max)
 
 
 class Split(NamedTuple):
-    """Examples to learn from, and others to judge by."""
+    """Examples to learn from, others to judge by, and the latter with a part of what was seen hidden."""
 
     learnt: Cells
     judged: Cells
+    hidden: Cells
 
 
 def splits(cells: Cells, seconds: float) -> list[Split]:
-    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; a single split where one fit takes long."""
-    once = seconds > LONG
-    fold = np.arange(cells.n_examples) % (3 if once else FOLDS)
-    parts = range(1 if once else FOLDS)
-    return [Split(cells.take(fold != part), judgeable(cells.take(fold == part))) for part in parts]
+    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; only the first is judged where one fit takes long."""
+    fold, parts = folds(cells), range(1 if seconds > LONG else FOLDS)
+    judged = [judgeable(cells.take(fold == part)) for part in parts]
+    return [Split(cells.take(fold != part), judged[part], judged[part].partly_hidden()) for part in parts]
 
 
 def judgeable(cells: Cells) -> Cells:
@@ -49,9 +51,11 @@ class CrossValidation:
     names: list[tuple[int, str]]  # which family, and the setting
     targets: np.ndarray  # (n_examples, n_outputs), standardized
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
+    from_less: np.ndarray  # the same with a part of what was seen hidden
     log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
     summaries: list[Summary]  # of what was learnt from, in each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
+    blocks: np.ndarray | None = None  # the number of each example's block, where errors go by block
 
     @cached_property
     def losses(self) -> np.ndarray:
@@ -62,16 +66,32 @@ class CrossValidation:
         return self.examples * np.mean((self.targets - self.predictions) ** 2, axis=2)
 
     def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
-        """The best of these candidates, and all that are within some standard errors of it by paired differences."""
-        means = self.losses[candidates].mean(axis=1)
-        best = int(candidates[int(np.argmin(means))])
-        return best, [c for c in candidates if not worse(self.losses[c], self.losses[best])]
+        """The best of these candidates, and all that are statistically indistinguishable from it.
+
+        Errors from seen parts hardly tell models apart whose weights differ on whole rows: regressions on mean-imputed
+        rows predict well from a few values, and are wrong for whole rows unless attributes are uncorrelated. So of all
+        candidates that are not clearly worse, those compete under which held-out cells are likeliest; all of them do if
+        cells are likelier under the last one, the mean target, whose attributes are uncorrelated.
+        """
+        near = self.indistinguishable(self.losses, candidates, CLEARLY)
+        likeliest = self.indistinguishable(-self.log_likelihoods, [*near, len(self.names) - 1])
+        chosen = self.indistinguishable(self.losses, [c for c in near if c in likeliest] or near)
+        return min(chosen, key=lambda c: float(self.losses[c].mean())), chosen
+
+    def indistinguishable(
+        self, losses: np.ndarray, candidates: Sequence[int], errors: float = STANDARD_ERRORS
+    ) -> list[int]:
+        """Those of the candidates whose losses are within some standard errors of the least, by paired differences."""
+        best = min(candidates, key=lambda c: float(losses[c].mean()))
+        return [c for c in candidates if not worse(losses[c], losses[best], self.blocks, errors)]
 
 
-def worse(losses: np.ndarray, others: np.ndarray) -> bool:
-    """Whether losses are larger than others of the same examples, by more than their standard error."""
+def worse(
+    losses: np.ndarray, others: np.ndarray, blocks: np.ndarray | None = None, errors: float = STANDARD_ERRORS
+) -> bool:
+    """Whether losses are larger than others of the same examples, by more than some standard errors."""
     differences = losses - others
-    return bool(differences.mean() > STANDARD_ERRORS * differences.std() / np.sqrt(differences.size))
+    return bool(differences.mean() > errors * standard_error(differences, blocks))
 
 
 def cross_validate(
@@ -83,9 +103,9 @@ def cross_validate(
 ) -> CrossValidation:
     """Judge all candidates of all families on every split; ``step`` is called after each family."""
     names: list[tuple[int, str]] = []
-    targets, predictions, likelihoods, summaries = [], [], [], []
-    for learnt, judged in parts:
-        _, learnt, summary, judged = transformed(kind, levels, learnt, judged)
+    targets, predictions, from_less, likelihoods, summaries = [], [], [], [], []
+    for split in parts:
+        _, learnt, summary, judged, hidden = transformed(kind, levels, *split)
         found = []
         for at, family in enumerate(competing):
             found += [(at, c) for c in family.candidates(learnt, summary)]
@@ -95,13 +115,17 @@ def cross_validate(
         targets.append((judged.targets - summary.target_means) / summary.target_spreads)
         low, high = ((end(learnt.targets, axis=0) - summary.target_means) / summary.target_spreads for end in RANGE)
         predictions.append([np.clip(part.predictions, low, high) for part in seen])
+        less = [from_seen(hidden, summary, c.attributes(), c.weights) for _, c in found]
+        from_less.append([np.clip(part.predictions, low, high) for part in less])
         likelihoods.append([judged.weights * part.log_likelihoods for part in seen])
         summaries.append(summary)
     return CrossValidation(
         names,
         np.concatenate(targets),
         np.concatenate(predictions, axis=1),
+        np.concatenate(from_less, axis=1),
         np.concatenate(likelihoods, axis=1),
         summaries,
-        np.concatenate([judged.weights for _, judged in parts]),
+        np.concatenate([split.judged.weights for split in parts]),
+        block_numbers(*(split.judged for split in parts)),
     )

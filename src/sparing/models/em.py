@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from sparing.cells import Cells
+from sparing.cells import Cells, OnePart
 from sparing.kernels.sweep import Block, Looks, new_block
 from sparing.models.summary import Summary
 
@@ -16,37 +16,45 @@ WORTH_THREADS = 10_000  # cells, from which threads pay
 PARTS = 4  # many examples are summed in as many parts, whatever the number of cores, on which no result depends
 
 
-class StandardizedCells:
-    """Cells with attributes and targets centred and of unit variance, short examples first, and the way back."""
+class Standardization:
+    """Attributes and targets centred and of unit variance: how often they were seen, and the way back."""
 
-    def __init__(self, cells: Cells, summary: Summary):
+    def __init__(self, summary: Summary, total: float):
+        self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
+        self.n_attributes, self.n_outputs = summary.means.size, summary.target_means.size
+        self.total = total  # the number of examples, where none has another weight than one
+        self.counts = np.concatenate([summary.counts, np.full(self.n_outputs, total)])
+
+    def weights(self, standardized: np.ndarray) -> np.ndarray:
+        """Weights in the attributes' and targets' own units, of attributes whose scale is known."""
+        return self.summary.known[:, None] * standardized / self.spreads[:, None] * self.target_spreads
+
+
+class StandardizedCells(Standardization, OnePart):
+    """Cells in such units, short examples first; many examples are summed in ``n_parts`` parts, on all cores."""
+
+    def __init__(self, cells: Cells, summary: Summary, n_parts: int = PARTS):
+        super().__init__(summary, float(cells.weights.sum()))
         sizes = np.diff(cells.starts)
         self.places = np.arange(cells.n_examples)  # where each example went
         if np.any(np.diff(sizes) < 0):  # examples of equal length are processed side by side
             order = np.argsort(sizes, kind="stable")
             self.places[order] = np.arange(order.size)
             cells = cells.take(order)
-        self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
-        values = (cells.values - summary.means[cells.attributes]) / self.spreads[cells.attributes]
+        values = cells.values - summary.means[cells.attributes]
+        values /= self.spreads[cells.attributes]  # in place: cells may be very many
         targets = (cells.targets - summary.target_means) / self.target_spreads
-        weights = cells.weights
-        self.looks = Looks(cells.starts, cells.attributes, values, targets, weights)
-        self.total = float(weights.sum())  # the number of examples, where none has another weight than one
-        self.counts = np.concatenate([summary.counts, np.full(cells.n_outputs, self.total)])
-        self.n_examples, self.n_attributes, self.n_outputs = cells.n_examples, cells.n_attributes, cells.n_outputs
+        self.looks = Looks(cells.starts, cells.attributes, values, targets, cells.weights)
+        self.n_examples, self.n_parts = cells.n_examples, n_parts
         self.rows = np.diff(cells.starts) + cells.n_outputs  # cells and targets of each example
         self._blocks: dict[int, Block] = {}
-
-    def weights(self, standardized: np.ndarray) -> np.ndarray:
-        """Weights in the attributes' and targets' own units, of attributes whose scale is known."""
-        return self.summary.known[:, None] * standardized / self.spreads[:, None] * self.target_spreads
 
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
         """``task(first, last)`` over parts of the examples, or of some of them, on all cores."""
         last = self.n_examples if last is None else last
-        if self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
+        if self.n_parts == 1 or self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
             return [task(first, last)] if first < last else []
-        ends = np.linspace(first, last, PARTS + 1).astype(int)
+        ends = np.linspace(first, last, self.n_parts + 1).astype(int)
         parts = [(a, b) for a, b in pairwise(ends) if a < b]
         return list(self._pool.map(lambda part: task(*part), parts))
 
@@ -64,6 +72,11 @@ class StandardizedCells:
         if last not in self._blocks:
             self._blocks[last] = new_block(int(self.rows[last - 1]))
         return self._blocks[last]
+
+
+def standardize(cells: Cells, summary: Summary) -> StandardizedCells:
+    """Cells in units of this summary: here, or where their parts are."""
+    return StandardizedCells(cells, summary) if isinstance(cells, Cells) else cells.standardized(summary)
 
 
 def nth_iterate(iterates: Iterator, n: int):

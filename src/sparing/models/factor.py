@@ -32,14 +32,18 @@ def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.
     together[:d, :d] = moments.attributes / np.outer(data.spreads, data.spreads)
     together[:d, d:] = moments.targets / np.outer(data.spreads, data.target_spreads)
     together[d:, :d] = together[:d, d:].T
-    targets = np.sqrt(data.looks.weights)[:, None] * data.looks.targets
-    together[d:, d:] = targets.T @ targets / data.total
+    together[d:, d:] = data.summed(_target_products) / data.total
     values, vectors, least = _ends_of_spectrum(together, rank)
     noise = max(-least, 0.0)
     loadings = vectors * np.sqrt(np.maximum(values - noise, 0.05 * noise + 1e-6))
     shared = np.sum(loadings**2, axis=1, keepdims=True)
     loadings = np.ascontiguousarray(loadings * np.sqrt(np.minimum(1.0, 0.8 / np.maximum(shared, 1e-12))))
     return kernel.Factors(loadings, np.maximum(1.0 - np.sum(loadings**2, axis=1), 0.1))
+
+
+def _target_products(data: StandardizedCells) -> np.ndarray:
+    targets = np.sqrt(data.looks.weights)[:, None] * data.looks.targets
+    return targets.T @ targets
 
 
 def _ends_of_spectrum(matrix: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -87,10 +91,10 @@ def em_iterates(data: StandardizedCells, factors: kernel.Factors) -> Iterator[ke
     It counts as a decrease if the likelihood falls both alone and together with the prior, which the expansion of
     parameters leaves out of account.
     """
-    gradients, caution = factor_gradients(data, factors), 1.0
+    gradients, caution = data.summed(factor_gradients, factors), 1.0
     while True:
         moved = em_step(data, factors, gradients, caution)
-        there = factor_gradients(data, moved)
+        there = data.summed(factor_gradients, moved)
         least = _objectives(factors, gradients) - DECREASE * data.total
         if not np.any(_objectives(moved, there) >= least) and caution < MOST_CAUTION:
             caution *= 4.0
@@ -112,13 +116,11 @@ def factor_iterates(cells: Cells, data: StandardizedCells, rank: int) -> Iterato
 
 def factor_candidate(setting: str, data: StandardizedCells, factors: kernel.Factors) -> Candidate:
     r"""The regression that factors imply: :math:`\Psi^{-1} L (I + L^T \Psi^{-1} L)^{-1} l_y` standardized."""
-    d, spreads = data.n_attributes, data.spreads
+    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # so that cells are not kept alive
     loadings, noise = factors.loadings[:d], factors.noise[:d]
     precise = loadings / noise[:, None]
     gram = np.eye(precise.shape[1]) + loadings.T @ precise
     weights = data.weights(precise @ np.linalg.solve(gram, factors.loadings[d:].T))
     return Candidate(
-        setting,
-        weights,
-        lambda: Gaussian.of_factors(data.summary.means, loadings * spreads[:, None], noise * spreads**2),
+        setting, weights, lambda: Gaussian.of_factors(means, loadings * spreads[:, None], noise * spreads**2)
     )

@@ -9,7 +9,7 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.models import imputed, pairwise
 from sparing.models.covariance import covariance_candidate, covariance_iterates
-from sparing.models.em import StandardizedCells, nth_iterate
+from sparing.models.em import StandardizedCells, nth_iterate, standardize
 from sparing.models.factor import factor_candidate, factor_iterates
 from sparing.models.factor_gradients import implied_covariance
 from sparing.models.gaussian import Candidate
@@ -22,7 +22,7 @@ USUAL_PRIOR = 5.0
 ITERATIONS = 30  # of EM for a full covariance with one of them
 CONTINUED = 10  # with each of them, where one starts from the one before
 TOWARD_FACTORS = 20.0  # the same, toward a factor model
-FROM_FACTORS = (10, 40)  # EM iterations from there, after which it is a candidate
+FROM_FACTORS = 40  # EM iterations from there
 
 
 class Size(NamedTuple):
@@ -35,8 +35,11 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, cells: Cells) -> "Size":
         """The size of a fit to these cells."""
-        rows = np.diff(cells.starts).astype(float) + cells.n_outputs
-        return cls(cells.n_attributes, len(cells), float(np.sum(rows**3)))
+        return cls(cells.n_attributes, *cells.summed(_cells_and_cubes))
+
+
+def _cells_and_cubes(cells: Cells) -> tuple[int, float]:
+    return len(cells), float(np.sum((np.diff(cells.starts).astype(float) + cells.n_outputs) ** 3))
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,12 @@ class Family:
     seconds : callable
         From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
         three as measured by ``benchmarks/keeping_speed.py``.
-    uncorrelated : bool
-        Whether its models are right only where attributes are uncorrelated.
     """
 
     name: str
     candidates: Callable[[Cells, Summary], list[Candidate]]
     usual: int
     seconds: Callable[[Size], float]
-    uncorrelated: bool = False
 
 
 def mean_target() -> Family:
@@ -79,7 +79,7 @@ def mean_imputed() -> Family:
     def seconds(size):
         return 3e-10 * size.attributes**3
 
-    return Family("mean-imputed", imputed.imputed_candidates, 3, seconds, uncorrelated=True)
+    return Family("mean-imputed", imputed.imputed_candidates, 3, seconds)
 
 
 def pairwise_moments(penalty: str) -> Family:
@@ -97,8 +97,8 @@ def full_covariance(penalty: str, iterations: int = ITERATIONS) -> Family:
     """A covariance shrunk toward the identity."""
 
     def candidates(cells, summary):
-        data = StandardizedCells(cells, summary)
-        return _shrunk(data, np.eye(data.counts.size), USUAL_PRIOR, penalty, (iterations,))
+        data = standardize(cells, summary)
+        return _shrunk(data, np.eye(data.counts.size), USUAL_PRIOR, penalty, iterations)
 
     def seconds(size):
         return _em_seconds(size, iterations)
@@ -110,7 +110,7 @@ def less_and_less_shrunk() -> Family:
     """Covariances shrunk toward the identity with several prior sample sizes, each starting from the one before."""
 
     def candidates(cells, summary):
-        data = StandardizedCells(cells, summary)
+        data = standardize(cells, summary)
         covariance, found = np.eye(data.counts.size), []
         for prior in TOWARD_IDENTITY:
             covariance = nth_iterate(covariance_iterates(data, np.eye(data.counts.size), prior, covariance), CONTINUED)
@@ -127,12 +127,12 @@ def near_factors(penalty: str) -> Family:
     """A covariance shrunk toward that of a factor model: what pairs say beyond the factors is added."""
 
     def candidates(cells, summary):
-        data = StandardizedCells(cells, summary)
+        data = standardize(cells, summary)
         factors = nth_iterate(factor_iterates(cells, data, RANKS[-1]), STOPS[-2])
         return _shrunk(data, implied_covariance(factors), TOWARD_FACTORS, penalty, FROM_FACTORS)
 
     def seconds(size):
-        return _em_seconds(size, max(FROM_FACTORS)) + _factor_seconds(size, STOPS[-2])
+        return _em_seconds(size, FROM_FACTORS) + _factor_seconds(size, STOPS[-2])
 
     return Family("covariance near factors", candidates, _first_or_unpenalized(penalty), seconds)
 
@@ -141,7 +141,7 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
     """Factor models of several ranks, after several numbers of iterations."""
 
     def candidates(cells, summary):
-        data, found = StandardizedCells(cells, summary), []
+        data, found = standardize(cells, summary), []
         for rank in ranks:
             iterates = zip(range(1, max(stops) + 1), factor_iterates(cells, data, rank), strict=False)
             for done, factors in iterates:
@@ -171,14 +171,14 @@ def _factor_seconds(size: Size, iterations: int) -> float:
     return iterations * 2e-7 * size.cells
 
 
-def _shrunk(data: StandardizedCells, target: np.ndarray, prior: float, penalty: str, stops) -> list[Candidate]:
-    """Regressions on a covariance shrunk toward a target after several numbers of iterations, or a lasso path on it."""
-    found = []
-    for done, covariance in zip(range(1, max(stops) + 1), covariance_iterates(data, target, prior), strict=False):
-        if done in stops and penalty == "ridge":
-            setting = f"prior sample size {prior:g}, {done} iterations"
-            found.append(covariance_candidate(setting, data, covariance))
-    return found if penalty == "ridge" else _lasso(data, covariance)
+def _shrunk(
+    data: StandardizedCells, target: np.ndarray, prior: float, penalty: str, iterations: int
+) -> list[Candidate]:
+    """The regression on a covariance shrunk toward a target, or a lasso path on it."""
+    covariance = nth_iterate(covariance_iterates(data, target, prior), iterations)
+    if penalty == "lasso":
+        return _lasso(data, covariance)
+    return [covariance_candidate(f"prior sample size {prior:g}", data, covariance)]
 
 
 def _lasso(data: StandardizedCells, covariance: np.ndarray, of: str = "") -> list[Candidate]:

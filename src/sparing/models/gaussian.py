@@ -126,7 +126,8 @@ class FittedModel:
     basis : Basis, optional
         The functions of columns that weights and the Gaussian speak of, in place of the attributes themselves.
     trees : BoostedTrees, optional
-        Their predictions, with the weight ``trees_share``, are averaged with the others.
+        Their predictions, with the weight ``trees_share``, are averaged with the others, and with the weight
+        ``trees_share_in_part`` for rows with a missing value, which leave them more to explain.
     target_range : pair of arrays of shape (n_outputs,), optional
         The smallest and the largest target seen, where predictions of regressors are to stay within.
     """
@@ -140,6 +141,7 @@ class FittedModel:
     basis: Basis | None = None
     trees: BoostedTrees | None = None
     trees_share: float = 0.0
+    trees_share_in_part: float = 0.0
     target_range: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
@@ -187,9 +189,10 @@ class FittedModel:
         """Predictions of weights or curves for some rows, averaged with those of trees, if there are any."""
         if self.trees is None:
             return predictions
-        nothing = np.isnan(X).all(axis=1)[:, None]  # where trees have nothing to go by
-        both = (1.0 - self.trees_share) * predictions + self.trees_share * self.trees.predict(X)
-        return np.where(nothing, predictions, both)
+        missing = np.isnan(X)
+        share = np.where(missing.any(axis=1), self.trees_share_in_part, self.trees_share)
+        share[missing.all(axis=1)] = 0.0  # trees have nothing to go by
+        return predictions + share[:, None] * (self.trees.predict(X) - predictions)
 
     @property
     def center(self) -> np.ndarray:
@@ -266,5 +269,5 @@ def fitted_model(
     explained = np.sum(weights * attributes.times(2.0 * source.weights - weights), axis=0)
     residual = np.maximum(summary.target_variances - explained, 0.0)
     intercept = summary.target_means - summary.means @ weights
-    usual = Calibration(summary.target_variances, 1.0, residual)
-    return FittedModel(weights, intercept, residual, attributes, usual, facts, basis)
+    believed = Calibration.of_nothing(summary.target_variances)
+    return FittedModel(weights, intercept, residual, attributes, believed, facts, basis)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from sparing.cells import Cells
+from sparing.models.blocks import standard_error
 from sparing.models.gaussian import FittedModel
 from sparing.models.risk import seen_variances
 from sparing.models.summary import Summary
@@ -65,7 +66,9 @@ def seen_share(cells: Cells, summary: Summary, model: FittedModel) -> float:
     return float(np.clip(seen.sum() / whole.sum(), 0.0, 1.0)) if whole.sum() > 0 and seen.sum() > 0 else 1.0
 
 
-def whole_row_risk(targets: np.ndarray, predictions: np.ndarray, better: np.ndarray, share: float) -> WholeRowRisk:
+def whole_row_risk(
+    targets: np.ndarray, predictions: np.ndarray, better: np.ndarray, share: float, blocks: np.ndarray | None = None
+) -> WholeRowRisk:
     r"""The error on whole rows, from held-out targets and their predictions from seen parts, all standardized.
 
     What the predictions explain, :math:`R^2_S`, is measured. Whole rows explain more, and the model says how much:
@@ -73,16 +76,24 @@ def whole_row_risk(targets: np.ndarray, predictions: np.ndarray, better: np.ndar
     covariance or the weights are wrong by a factor, that factor cancels. The error of :math:`R^2_S` is found from its
     examples, and the model is trusted within some forty per cent. No error is negative: that cuts off the distribution.
 
-    The first examples may have ``better`` predictions, from trees that are averaged in.
+    The first examples may have ``better`` predictions, from trees that are averaged in. Examples of the same one of
+    ``blocks`` were seen in the same attributes, so errors go by block.
     """
     squares, losses = np.mean(targets**2, axis=1), np.mean((targets - predictions) ** 2, axis=1)
     scale = max(float(squares.mean()), np.finfo(float).tiny)
     some = len(better)
     gains = losses[:some] - np.mean((targets[:some] - better) ** 2, axis=1)
-    gain, gain_error = gains.mean() / scale, gains.std() / scale / np.sqrt(some)
+    gain, gain_error = gains.mean() / scale, standard_error(gains, None if blocks is None else blocks[:some]) / scale
     relative = losses.mean() / scale
-    error = np.hypot(np.std(losses - relative * squares) / scale / np.sqrt(losses.size), gain_error)
+    error = np.hypot(standard_error(losses - relative * squares, blocks) / scale, gain_error)
     explained = 1.0 - relative + gain
     unseen = explained * (1.0 / share - 1.0)
     spread = np.sqrt((error / share) ** 2 + (UNSEEN_DOUBT * unseen) ** 2 + (BASIC_DOUBT * (1.0 - explained)) ** 2)
     return WholeRowRisk(float(1.0 - explained - unseen), max(float(spread), 1e-6))
+
+
+def whole_row_shrinkage(targets: np.ndarray, predictions: np.ndarray, share: float) -> float:
+    """The standard deviation of errors on whole rows over that of errors from seen parts, at most one."""
+    from_seen = np.sum((targets - predictions) ** 2) / max(float(np.sum(targets**2)), np.finfo(float).tiny)
+    whole = whole_row_risk(targets, predictions, predictions, share).mean
+    return float(np.sqrt(whole / from_seen)) if whole < from_seen else 1.0

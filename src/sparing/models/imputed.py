@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from sparing.cells import Cells
+from sparing.models.folds import folds
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.summary import Summary, pair_moments, summarize
 
@@ -41,7 +42,7 @@ def imputed_errors(cells: Cells) -> np.ndarray:
     errors = np.zeros(len(RIDGES))
     if cells.n_examples < 2 * FOLDS:
         return errors
-    fold = np.arange(cells.n_examples) % FOLDS
+    fold = folds(cells, FOLDS)
     for held_out in range(FOLDS):
         learnt, judged = cells.take(fold != held_out), cells.take(fold == held_out)
         summary = summarize(learnt)

@@ -8,6 +8,7 @@ from scipy.linalg import eigh
 
 from sparing.cells import Cells
 from sparing.models.bases import transformed
+from sparing.models.blocks import block_numbers
 from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
 from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
 
@@ -16,6 +17,7 @@ USUAL_RIDGE = 0.5  # where none can be chosen
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.02)  # of the lasso, relative to the largest useful one
 USUAL_PENALTY = 0.18
 PATH_STEPS = 500
+LEFT_OUT = 20  # groups of blocks at most, one after the other, for standard errors
 
 
 class RepairedCovariance:
@@ -136,7 +138,12 @@ def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = Non
     products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
     :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, plus
     :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares has.
+
+    Where blocks of examples share a query they are found by leaving out some blocks after the other (a jackknife).
     """
+    blocks = block_numbers(cells)
+    if blocks is not None:
+        return _jackknife(cells, blocks, ridge)
     summary = summarize(cells)
     moments = pair_moments(cells, summary)
     repaired = RepairedCovariance(moments, summary, "raw")
@@ -151,3 +158,15 @@ def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = Non
     alone = summary.variances[:, None] * (unseen @ (weights**2 * summary.variances[:, None]))
     variances = np.sum(inverse * (shared @ inverse), axis=0)[:, None] * residual + inverse**2 @ alone
     return np.sqrt(variances)
+
+
+def _jackknife(cells: Cells, blocks: np.ndarray, ridge: float | None) -> np.ndarray:
+    """Standard errors of the weights by how they change when groups of blocks are left out."""
+    n = min(int(blocks.max()) + 1, LEFT_OUT)
+    found = []
+    for group in range(n):
+        rest = cells.take(blocks % n != group)
+        summary = summarize(rest)
+        repaired = RepairedCovariance(pair_moments(rest, summary), summary, "raw")
+        found.append(repaired.ridge(USUAL_RIDGE * repaired.noise if ridge is None else ridge))
+    return np.sqrt((n - 1) * np.var(found, axis=0))

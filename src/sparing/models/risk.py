@@ -60,6 +60,11 @@ def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> 
             kernel.condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
 
         data.in_parts(condition)
+    elif gaussian.is_uncorrelated:
+        variances = (gaussian.noise / spreads**2 + doubt)[looks.attributes]
+        solution[:] = looks.values / variances
+        examples = np.repeat(np.arange(data.n_examples), np.diff(looks.starts))
+        likelihoods[:] = -0.5 * np.bincount(examples, looks.values * solution + np.log(variances), data.n_examples)
     else:
         loadings = np.ascontiguousarray(gaussian.loadings / spreads[:, None])
         factors = Factors(loadings, gaussian.noise / spreads**2 + doubt)

@@ -31,9 +31,15 @@ class Exponents(NamedTuple):
 
 def extreme_units(cells: Cells) -> Exponents:
     """By the largest value of each attribute and target."""
+    attributes, targets = np.split(cells.summed(_largest, combine=np.maximum), [cells.n_attributes])
+    return Exponents(_extreme(attributes), _extreme(targets))
+
+
+def _largest(cells: Cells) -> np.ndarray:
+    """The largest value of each attribute, then of each target."""
     largest = np.zeros(cells.n_attributes)
     np.maximum.at(largest, cells.attributes, np.abs(cells.values))
-    return Exponents(_extreme(largest), _extreme(np.abs(cells.targets).max(axis=0, initial=0.0)))
+    return np.concatenate([largest, np.abs(cells.targets).max(axis=0, initial=0.0)])
 
 
 def _extreme(largest: np.ndarray) -> np.ndarray:
@@ -43,6 +49,10 @@ def _extreme(largest: np.ndarray) -> np.ndarray:
 
 def in_moderate_units(cells: Cells, units: Exponents) -> Cells:
     """A copy of cells whose units are not extreme."""
+    return cells.mapped(_moderate, units)
+
+
+def _moderate(cells: Cells, units: Exponents) -> Cells:
     scaled = Cells.merge([cells])
     scaled.values[:] = np.ldexp(cells.values, -units.attributes[cells.attributes])
     scaled.targets[:] = np.ldexp(cells.targets, -units.targets)

@@ -9,9 +9,10 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.models import families
 from sparing.models.bases import LINES, Kind, transformed
+from sparing.models.blocks import standard_error
 from sparing.models.calibration import HeldOut
 from sparing.models.cross_validation import (
-    FOLDS,
+    CLEARLY,
     STANDARD_ERRORS,
     CrossValidation,
     Split,
@@ -21,24 +22,22 @@ from sparing.models.cross_validation import (
     worse,
 )
 from sparing.models.families import Family, Size
+from sparing.models.folds import FOLDS, thinned
 from sparing.models.gaussian import FittedModel, fitted_model
-from sparing.models.honest_risk import seen_share, whole_row_risk
+from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
 from sparing.models.summary import Summary, pair_moments, summarize
-from sparing.models.trees import BoostedTrees, boosting_seconds, rows_with_holes
+from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
 FEWEST = 10  # examples that can be judged
-FAR = 3.0  # log-likelihood ratios of an example are clipped there
-LEAST_SHARE = 0.1  # that boosted trees must deserve in a first split to be tried in all
 AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
 SCOUTING = 15  # EM iterations, after which kinds of curves are compared
-SCOUTS, JUDGES = 2_000, 20_000  # examples at most by which kinds of curves, and candidates, are compared
+SCOUTS = 2_000  # examples at most by which kinds of curves are compared
 QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind of curves competes
-TREES_JUDGED = 2  # splits by which the share of boosted trees is found
 CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which variances are calibrated
 QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
 
@@ -48,16 +47,17 @@ CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3)
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     """The families that compete for these cells: all whose cost is affordable, or else the cheapest.
 
-    Factor models compete where covariances near them would take too long: beside those they took a third of the time,
-    and errors on ordinary tables were 1 % smaller without them.
+    Factor models and, for ridge, pairwise moments compete only where covariances would take too long: beside those
+    errors on ordinary tables were no larger without them.
     """
-    size = Size.of(cells)
-    near, factor = families.near_factors(penalty), families.factor(penalty)
-    competing = [near if near.seconds(size) <= AFFORDABLE else factor, families.pairwise_moments(penalty)]
-    if penalty == "ridge":
-        competing = [families.less_and_less_shrunk(), *competing, families.mean_imputed()]
-    else:
-        competing = [families.full_covariance(penalty), *competing]
+    size, near, ridge = Size.of(cells), families.near_factors(penalty), penalty == "ridge"
+    wide = near.seconds(size) > AFFORDABLE
+    covariances = [families.less_and_less_shrunk() if ridge else families.full_covariance(penalty), near]
+    competing = [families.factor(penalty)] if wide else covariances
+    if wide or not ridge:
+        competing.append(families.pairwise_moments(penalty))
+    if ridge:
+        competing.append(families.mean_imputed())
     found = [family for family in competing if family.seconds(size) <= AFFORDABLE]
     return found or [min(competing, key=lambda family: family.seconds(size))]
 
@@ -77,11 +77,6 @@ def _curved(kind: Kind | None, cells: Cells, levels: np.ndarray | None = None) -
     return Size(size.attributes * functions, size.cells * functions, size.cubes * functions**3)
 
 
-def thinned(cells: Cells, most: int) -> Cells:
-    """As many examples at most, evenly spaced: enough to choose by, where there are very many."""
-    return cells if cells.n_examples <= most else cells.take(slice(None, None, -(-cells.n_examples // most)))
-
-
 def best_kind(
     parts: Sequence[Split],
     kinds: Sequence[Kind],
@@ -93,7 +88,7 @@ def best_kind(
     lines = cross_validate(parts, scout, None, levels, step)
     tried = {kind: cross_validate(parts, scout, kind, levels, step) for kind in kinds}
     best = min(kinds, key=lambda kind: tried[kind].losses.mean())
-    return best if worse(lines.losses[0], tried[best].losses[0]) else None
+    return best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
 
 
 @at_any_scale
@@ -124,7 +119,9 @@ def select(
     levels: np.ndarray | None = None,
     progress: Progress = unnoticed,
 ) -> FittedModel:
-    """The average of the candidates that predict held-out targets best from what was seen, fitted to all examples.
+    """The average of the candidates that describe held-out examples best, fitted to all of them.
+
+    They predict targets from what was seen, and cells are likely under them (:meth:`CrossValidation.among`).
 
     The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
     or "auto" (the same, averaged with boosted trees where they help). ``levels`` is the number of categories of each
@@ -135,13 +132,13 @@ def select(
         return usual_model(cells, competing[0], "there are too few examples to choose by", levels)
     cells = cells.only(summarize(cells).known)
     kinds = [] if features == "linear" else affordable_curves(cells, levels)
-    few = thinned(cells, JUDGES)
+    few = thinned(cells)
     parts = splits(few, seconds := sum(family.seconds(Size.of(few)) for family in competing))
     stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
     scouted = stages.steps("curves", FOLDS * (1 + len(kinds)))
     kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds, levels, scouted) if kinds else None
     judged = cross_validate(parts, competing, kind, levels, stages.steps("families", len(parts) * len(competing)))
-    best, chosen = judged.among(_allowed(judged, competing))
+    best, chosen = judged.among(_better_than_the_mean(judged))
     basis, expanded, summary = transformed(kind, levels, cells)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
@@ -150,48 +147,38 @@ def select(
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
-    ours = held_out = judged.predictions[chosen].mean(axis=0)
+    ours = held_out = np.stack([found[chosen].mean(axis=0) for found in (judged.predictions, judged.from_less)])
+    share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     if features == "auto":
-        step = stages.steps("trees", TREES_JUDGED + 1)
-        model, held_out = with_trees(model, cells, parts, judged, ours, levels, step)
-    model = calibrated(model, summary, parts, judged.targets, held_out)
+        shrinkage = whole_row_shrinkage(judged.targets, ours[0], share)
+        step = stages.steps("trees", JUDGED + 1)
+        model, held_out = with_trees(model, cells, parts, judged, ours, shrinkage, levels, step)
+    model = calibrated(model, parts, judged.summaries, held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
-    share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
-    risk = whole_row_risk(judged.targets, ours, held_out, share)
+    risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     stages.finish()
     return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
     """Estimated seconds of the stages of a choice, given those of judging families on lines."""
-    scout, few = families.full_covariance("ridge", SCOUTING), thinned(cells, SCOUTS)
-    trees = (TREES_JUDGED + 1) * boosting_seconds(cells) if features == "auto" else 0.0
+    scout, few = families.full_covariance("ridge", SCOUTING), thinned(cells, SCOUTS) if kinds else cells
+    trees = boosting_seconds(cells) if features == "auto" else 0.0
     return {
         "curves": FOLDS * sum(scout.seconds(_curved(kind, few)) for kind in (None, *kinds)) if kinds else 0.0,
         "families": judging,
         "fit": scout.seconds(Size.of(cells)),
-        "trees": trees if trees <= (TREES_JUDGED + 1) * AFFORDABLE else 0.0,
+        "trees": (JUDGED + 1) * trees if trees <= AFFORDABLE else 0.0,
     }
 
 
-def _allowed(judged: CrossValidation, competing: Sequence[Family]) -> list[int]:
-    """The candidates among which the choice is made.
-
-    What was seen of a row is predicted well by regressions on mean-imputed rows, which are wrong for whole rows unless
-    attributes are uncorrelated. So they are left out where some other model makes held-out cells likelier than that;
-    log-likelihood ratios are clipped, or few examples far out would decide. The mean target is left out, unless nothing
-    is clearly better.
-    """
+def _better_than_the_mean(judged: CrossValidation) -> list[int]:
+    """All candidates but the mean target, the last one, unless none is clearly better than that."""
     *models, mean_target = range(len(judged.names))
-    imputed = [c for c in models if competing[judged.names[c][0]].uncorrelated]
-    others = [c for c in models if c not in imputed]
-    ratios = np.clip(judged.log_likelihoods - judged.log_likelihoods[mean_target], -FAR, FAR)
-    likeliest = max(others, key=lambda c: ratios[c].mean())
-    if worse(ratios[likeliest], ratios[mean_target]):
-        models = others
     best = min(models, key=lambda c: judged.losses[c].mean())
-    return models if worse(judged.losses[mean_target], judged.losses[best]) else [mean_target]
+    clear = worse(judged.losses[mean_target], judged.losses[best], judged.blocks, CLEARLY)
+    return models if clear else [mean_target]
 
 
 def with_trees(
@@ -200,55 +187,55 @@ def with_trees(
     parts: Sequence[Split],
     judged: CrossValidation,
     ours: np.ndarray,
+    shrinkage: float = 1.0,
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> tuple[FittedModel, np.ndarray]:
     """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
 
-    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known. Trees see what
-    columns do together. Where they add nothing, a first split says so.
+    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known: from what was seen
+    of them, and with a part of it hidden. Trees see what columns do together. Where that is little, a first fold
+    says so. Whole rows leave them less to explain than the seen parts that the share is regressed on: if errors are as
+    correlated with what trees would change, and ``shrinkage`` times as large, so is the share.
     """
-    if boosting_seconds(cells) > AFFORDABLE or not all(len(learnt) for learnt, _ in parts):
+    if boosting_seconds(cells) > AFFORDABLE or not all(len(split.learnt) for split in parts):
         return model, ours
-    done = 0
-    residuals, moves = np.empty((2, 0, cells.n_outputs))
-    for (learnt, held_out), summary in zip(parts[:TREES_JUDGED], judged.summaries, strict=False):
-        theirs = BoostedTrees(learnt, levels).predict(rows_with_holes(held_out))
+    trees, roots = BoostedTrees(cells, levels), np.sqrt(judged.examples[:, None])
+    moves = np.empty((2, 0, cells.n_outputs))
+    for fold, (split, summary) in enumerate(zip(parts[:JUDGED], judged.summaries, strict=False)):
+        theirs = [trees.predict_without(fold, rows_with_holes(held_out)) for held_out in (split.judged, split.hidden)]
         step()
-        here = slice(done, done + held_out.n_examples)
-        roots = np.sqrt(judged.examples[here, None])
-        move = roots * ((theirs - summary.target_means) / summary.target_spreads - ours[here])
-        residual = roots * (judged.targets[here] - ours[here])
-        residuals, moves = np.vstack([residuals, residual]), np.vstack([moves, move])
-        share = float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
-        if share < LEAST_SHARE:
+        here = slice(moves.shape[1], moves.shape[1] + split.judged.n_examples)
+        theirs = (np.stack(theirs) - summary.target_means) / summary.target_spreads
+        moves = np.concatenate([moves, theirs - ours[:, here]], axis=1)
+        residuals, weighted = (roots * (judged.targets - ours[0]))[: here.stop], roots[: here.stop] * moves[0]
+        share = float(np.clip(np.sum(residuals * weighted) / max(np.sum(weighted**2), np.finfo(float).tiny), 0.0, 1.0))
+        gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
+        if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
             return model, ours
-        done = here.stop
-    gains = np.mean(residuals**2 - (residuals - share * moves) ** 2, axis=1)
-    if not worse(gains, 0.0 * gains):
-        return model, ours
-    moves /= np.sqrt(judged.examples[:done, None])
-    return replace(model, trees=BoostedTrees(cells, levels), trees_share=share), ours[:done] + share * moves
+    model = replace(model, trees=trees.fit(), trees_share=share * shrinkage, trees_share_in_part=share)
+    return model, ours[:, : here.stop] + share * moves
 
 
 def calibrated(
-    model: FittedModel, summary: Summary, parts: Sequence[Split], targets: np.ndarray, predictions: np.ndarray
+    model: FittedModel, parts: Sequence[Split], summaries: Sequence[Summary], predictions: np.ndarray
 ) -> FittedModel:
-    """The model with its variances made those of held-out errors: standardized targets less predictions.
+    """The model with its variances made those of held-out errors; predictions are standardized as in their splits.
 
-    What the pattern of an example leaves unexplained is taken from the model itself, not from those of the splits.
+    They are from what was seen of examples, and with a part of it hidden: probabilities of classes must hold where less
+    is known, too, as in visits. What the pattern of an example leaves unexplained is taken from the model itself.
     """
-    room = max(parts[0].judged.n_attributes, parts[0].judged.n_outputs ** 2)
-    some = np.arange(len(predictions))[:: -(-len(predictions) * room // CALIBRATED)]
-    rows = rows_with_holes(Cells.merge(held_out for _, held_out in parts).take(some))
-    means, spreads = summary.target_means, summary.target_spreads
-    held_out = HeldOut(
-        means + spreads * targets[some],
-        means + spreads * predictions[some],
-        replace(model, trees=None).from_known(rows).unexplained,
+    n, sizes = predictions.shape[1], [split.judged.n_examples for split in parts]
+    some = slice(0, n, -(-n * max(parts[0].judged.n_attributes, model.intercept.size**2) // CALIBRATED))
+    means, spreads = (
+        np.repeat([getattr(summary, of) for summary in summaries], sizes, axis=0)[some]
+        for of in ("target_means", "target_spreads")
     )
-    learnt = model.calibration.learnt(model.conditional.total, held_out)
-    return replace(model, calibration=learnt)
+    as_seen, hidden = (Cells.merge(stores).take(some) for stores in list(zip(*parts, strict=True))[1:])
+    both = Cells.merge([as_seen, hidden])
+    unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
+    found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained)
+    return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
 
 
 def _explained(judged, competing, best: int, chosen: list[int], model: FittedModel) -> dict[str, Any]:
@@ -261,8 +248,9 @@ def _explained(judged, competing, best: int, chosen: list[int], model: FittedMod
     others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
     trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (
-        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best from what was "
-        f"seen of their examples; {others if len(chosen) > 1 else 'no other is near it'} ({', '.join(used)}){trees}"
+        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
+        f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
+        f"({', '.join(used)}){trees}"
     )
     excess = judged.losses - judged.losses[best]
     candidates = [
@@ -271,7 +259,7 @@ def _explained(judged, competing, best: int, chosen: list[int], model: FittedMod
             "setting": setting,
             "error": float(judged.losses[c].mean()),
             "excess": float(excess[c].mean()),
-            "excess_error": float(excess[c].std() / np.sqrt(excess.shape[1])),
+            "excess_error": float(standard_error(excess[c], judged.blocks)),
             "used": c in chosen,
         }
         for c, (name, setting) in enumerate(names)

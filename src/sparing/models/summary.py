@@ -55,24 +55,134 @@ def summarize(cells: Cells) -> Summary:
 
     An example of weight two counts as two of weight one.
     """
-    d, attributes = cells.n_attributes, cells.attributes
-    values = cells.values.astype(np.float64, copy=False)
+    first = cells.summed(first_pass, combine=FirstPass.plus)
+    divisors = np.where(first.looks > 0, first.counts, 1)
+    means, target_means = first.sums / divisors, first.target_sums / (first.total or 1)
+    left_out, varied, target_squares = cells.summed(second_pass, means, first.usual, target_means)
+    means += left_out / divisors
+    ranges = _ranges(np.maximum(first.highest - means, means - first.lowest), first.looks)
+    squares = cells.summed(squared_distances, means, ranges)
+    typical = float(squares.sum() / (first.counts.sum() or 1)) or 1.0
+    variances = (squares + typical) / (first.counts + 1.0) * ranges**2
+    return Summary(first.counts, varied, means, ranges, variances, target_means, target_squares / (first.total or 1))
+
+
+class FirstPass(NamedTuple):
+    """What a first pass over cells collects: what does not need the means."""
+
+    looks: np.ndarray
+    counts: np.ndarray  # the same, or the sum of their weights
+    sums: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+    common: "CommonValues"
+    total: float  # examples, or the sum of their weights
+    target_sums: np.ndarray
+
+    def plus(self, other: "FirstPass") -> "FirstPass":
+        """Of the cells of both."""
+        return FirstPass(
+            self.looks + other.looks,
+            self.counts + other.counts,
+            self.sums + other.sums,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+            self.common.plus(other.common),
+            self.total + other.total,
+            self.target_sums + other.target_sums,
+        )
+
+    @property
+    def usual(self) -> np.ndarray:
+        """The most common value of each attribute."""
+        return self.common.usual(self.looks.size)
+
+
+def first_pass(cells: Cells) -> FirstPass:
+    """Of these cells."""
+    d, attributes, values = cells.n_attributes, cells.attributes, cells.values
     counts = looks = np.bincount(attributes, minlength=d)
-    weights = cells.weights[cells.examples()] if cells.is_weighted else 1.0
+    weights, lowest, highest = _cell_weights(cells), np.full(d, np.inf), np.full(d, -np.inf)
     if cells.is_weighted:
         counts = np.bincount(attributes, weights=weights, minlength=d)
-    divisors = np.where(looks > 0, counts, 1)
-    means = np.bincount(attributes, weights=weights * values, minlength=d) / divisors
-    left_out = weights * (values - means[attributes])  # by rounding
-    means += np.bincount(attributes, weights=left_out, minlength=d) / divisors
-    del left_out  # cells may be very many
-    distances = np.abs(values - means[attributes])
-    ranges = _ranges(attributes, distances, looks)
-    distances /= ranges[attributes]
-    squares = np.bincount(attributes, weights=weights * np.square(distances, out=distances), minlength=d)
-    typical = float(squares.sum() / (counts.sum() or 1)) or 1.0
-    variances = (squares + typical) / (counts + 1.0) * ranges**2
-    return Summary(counts, looks_that_vary(cells), means, ranges, variances, *target_moments(cells))
+    np.minimum.at(lowest, attributes, values)
+    np.maximum.at(highest, attributes, values)
+    total = float(cells.weights.sum()) if cells.is_weighted else cells.n_examples
+    sums = np.bincount(attributes, weights=weights * values, minlength=d)
+    return FirstPass(
+        looks, counts, sums, lowest, highest, common_values(cells), total, _target_sums(cells, cells.targets)
+    )
+
+
+def second_pass(cells: Cells, means, usual, target_means) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What rounding left out of the means, looks at other than usual values, and squares of the targets."""
+    left_out = _cell_weights(cells) * (cells.values - means[cells.attributes])
+    left_out = np.bincount(cells.attributes, weights=left_out, minlength=cells.n_attributes)
+    return left_out, unusual_looks(cells, usual), _target_sums(cells, (cells.targets - target_means) ** 2)
+
+
+def squared_distances(cells: Cells, means, ranges) -> np.ndarray:
+    """Sums of squared distances from the means, in ranges."""
+    distances = cells.values - means[cells.attributes]
+    distances /= ranges[cells.attributes]  # in place: cells may be very many
+    squares = np.square(distances, out=distances)
+    return np.bincount(cells.attributes, weights=_cell_weights(cells) * squares, minlength=cells.n_attributes)
+
+
+def _cell_weights(cells: Cells):
+    return cells.weights[cells.examples()] if cells.is_weighted else 1.0
+
+
+def _target_sums(cells: Cells, of_examples: np.ndarray) -> np.ndarray:
+    return (cells.weights[:, None] * of_examples if cells.is_weighted else of_examples).sum(axis=0)
+
+
+class CommonValues(NamedTuple):
+    """The most common values of each attribute, rising in how often they were seen; no more than tell a scale."""
+
+    attributes: np.ndarray
+    values: np.ndarray
+    looks: np.ndarray
+
+    def plus(self, other: "CommonValues") -> "CommonValues":
+        """Of both. Exact for attributes of few values; others vary, whichever of theirs is taken for the usual one."""
+        return _commonest(*map(np.concatenate, zip(self, other, strict=True)))
+
+    def usual(self, n_attributes: int) -> np.ndarray:
+        """The most common value of each attribute."""
+        usual = np.zeros(n_attributes)
+        usual[self.attributes] = self.values  # the last to be written is the most common
+        return usual
+
+
+def common_values(cells: Cells) -> CommonValues:
+    """Among the first looks."""
+    part = slice(0, LOOKS_FOR_A_MODE * cells.n_attributes)
+    attributes, values = cells.attributes[part], cells.values[part]
+    return _commonest(attributes, values, np.ones(values.size, np.int64))
+
+
+def _commonest(attributes, values, looks) -> CommonValues:
+    order = np.lexsort((values, attributes))
+    attributes, values = attributes[order], values[order]
+    changes = (attributes[1:] != attributes[:-1]) | (values[1:] != values[:-1])
+    firsts = np.flatnonzero(np.r_[True, changes][: order.size])
+    attributes, values, looks = attributes[firsts], values[firsts], np.add.reduceat(looks[order], firsts)
+    rising = np.lexsort((looks, attributes))
+    attributes, values, looks = attributes[rising], values[rising], looks[rising]
+    after = np.searchsorted(attributes, attributes, side="right") - np.arange(attributes.size)
+    kept = after <= LOOKS_FOR_A_SCALE + 1
+    return CommonValues(attributes[kept], values[kept], looks[kept])
+
+
+def unusual_looks(cells: Cells, usual: np.ndarray) -> np.ndarray:
+    """How many looks at each attribute differed from these values."""
+    return np.bincount(cells.attributes[cells.values != usual[cells.attributes]], minlength=cells.n_attributes)
+
+
+def looks_that_vary(cells: Cells) -> np.ndarray:
+    """How many looks at each attribute differed from its most common value."""
+    return unusual_looks(cells, common_values(cells).usual(cells.n_attributes))
 
 
 def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
@@ -82,27 +192,12 @@ def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     return means, np.average((cells.targets - means) ** 2, axis=0, weights=weights)
 
 
-def looks_that_vary(cells: Cells) -> np.ndarray:
-    """How many looks at each attribute differed from its most common value."""
-    attributes, values = cells.attributes, cells.values
-    part = slice(0, LOOKS_FOR_A_MODE * cells.n_attributes)
-    order = np.lexsort((values[part], attributes[part]))
-    attribute, value = attributes[part][order], values[part][order]
-    firsts = np.flatnonzero(np.r_[True, (attribute[1:] != attribute[:-1]) | (value[1:] != value[:-1])][: order.size])
-    lengths = np.diff(np.r_[firsts, order.size])
-    rising = np.argsort(lengths, kind="stable")  # so that the longest run of an attribute is written last
-    usual = np.zeros(cells.n_attributes)
-    usual[attribute[firsts[rising]]] = value[firsts[rising]]
-    return np.bincount(attributes[values != usual[attributes]], minlength=cells.n_attributes)
-
-
-def _ranges(attributes, distances, counts) -> np.ndarray:
+def _ranges(farthest: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The largest distance of each attribute from its mean: no result depends on the unit of an attribute.
 
     Only an attribute of few looks, whose values may be close by chance, is taken for no less than the typical one.
     """
-    ranges = np.zeros(counts.size)
-    np.maximum.at(ranges, attributes, distances)
+    ranges = np.where(counts > 0, farthest, 0.0)
     if not ranges.any():
         return np.ones(counts.size)
     typical = np.median(ranges[ranges > 0])
@@ -116,6 +211,14 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     :math:`(x_i - \bar x_i)(y - \bar y)`. What is asked never depends on an example's values, so the examples in which
     a pair was seen are a fair sample.
     """
+    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary)
+    averages = np.divide(sums, counts, out=sums, where=counts > 0)
+    looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
+    return PairMoments(_symmetric(averages, d), with_targets / looks, _symmetric(counts, d))
+
+
+def pair_sums(cells: Cells, summary: Summary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums of products of pairs, how often they were seen (upper halves of both, packed), and products with targets."""
     d, attributes = cells.n_attributes, cells.attributes
     distances = cells.values - summary.means[attributes]
     sums, seen = np.zeros((d, d)), np.zeros((d, d), np.int32)
@@ -127,16 +230,20 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
         distances = roots**2 * distances
     else:
         sum_pairs(cells.starts, attributes, distances, sums, seen)
-    averages = np.divide(sums, counts, out=sums, where=counts > 0)
     with_targets = np.zeros((d, cells.n_outputs))
     sum_with_targets(cells.starts, attributes, distances, cells.targets - summary.target_means, with_targets)
-    looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
-    return PairMoments(_symmetric(averages), with_targets / looks, _symmetric(counts))
+    return _packed(sums), _packed(counts), with_targets
 
 
-def _symmetric(upper: np.ndarray) -> np.ndarray:
-    """A full matrix from its upper half."""
-    diagonal = np.diagonal(upper).copy()
-    upper += upper.T
-    np.fill_diagonal(upper, diagonal)
-    return upper
+def _packed(matrix: np.ndarray) -> np.ndarray:
+    """The rows of the upper half, one after the other."""
+    return np.concatenate([row[at:] for at, row in enumerate(matrix)])
+
+
+def _symmetric(upper: np.ndarray, d: int) -> np.ndarray:
+    """A full matrix from its packed upper half."""
+    full, start = np.empty((d, d), upper.dtype), 0
+    for at in range(d):
+        full[at, at:] = full[at:, at] = upper[start : start + d - at]
+        start += d - at
+    return full

@@ -26,6 +26,4 @@ class ArraySource:
             values = self.X[[example], :][:, attributes].toarray()[0].astype(np.float64)
         else:
             values = np.asarray(self.X[example, attributes], dtype=np.float64)
-        if np.isinf(values).any():
-            raise checks.infinite(example, attributes[np.isinf(values)][0])
-        return values
+        return checks.no_infinity(values[None], example, attributes)[0]

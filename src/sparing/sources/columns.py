@@ -1,0 +1,76 @@
+"""What sources with named columns share: files and tables of which one column is the target."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from sparing.files import InputError
+
+NAMED = 20  # columns in a message
+
+
+class NamedColumns(ABC):
+    """Columns of a store, each of which is an attribute.
+
+    Parameters
+    ----------
+    numeric : dict of bool by name
+        Whether a column is numbers or truth values; others are text, categories or dates, which an estimator learns to
+        encode.
+    drop : names of columns to leave out
+    """
+
+    encoder: Any = None  # what makes numbers of other columns: see ``sparing.estimators.columns.Columns``
+
+    def __init__(self, numeric: dict[str, bool], drop: Iterable[str] = ()):
+        left_out = [drop] if isinstance(drop, str) else list(drop)
+        for name in left_out:
+            if name not in numeric:
+                raise _unknown(name, numeric)
+        self._numeric = {name: of for name, of in numeric.items() if name not in left_out}
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, which are the attributes."""
+        return list(self._numeric)
+
+    @property
+    def n_attributes(self) -> int:
+        """The number of columns."""
+        return len(self._numeric)
+
+    @property
+    def numeric(self) -> np.ndarray:
+        """Which columns are numbers or truth values."""
+        return np.array(list(self._numeric.values()), dtype=bool)
+
+    def split_target(self, name: str) -> tuple[Self, np.ndarray]:
+        """A source of the other columns, and the values of this one for all examples."""
+        if name not in self._numeric:
+            raise _unknown(name, self._numeric)
+        others = copy(self)
+        others._numeric = {other: of for other, of in self._numeric.items() if other != name}
+        return others, self._column(name)
+
+    @abstractmethod
+    def _column(self, name: str) -> np.ndarray:
+        """All values of a column."""
+
+    def _named(self, attributes: np.ndarray) -> list[str]:
+        """The names of these attributes, all of which can be turned into numbers."""
+        names = self.names
+        asked = [names[at] for at in attributes]
+        if self.encoder is None and (text := [name for name in asked if not self._numeric[name]]):
+            raise InputError(
+                f"column {text[0]!r} is not numeric",
+                "leave it out with {drop}, or pass the source to an estimator, which learns its categories",
+                {"drop": [text[0]]},
+            )
+        return asked
+
+
+def _unknown(name: str, names: Iterable[str]) -> InputError:
+    return InputError(f"there is no column {name!r}", f"columns are {', '.join(list(names)[:NAMED])}")

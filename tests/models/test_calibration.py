@@ -1,0 +1,65 @@
+"""Variances that held-out errors confirm, against worlds whose variances are known."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from sparing import BudgetClassifier, BudgetRidge
+from sparing.models.calibration import Calibration, HeldOut, part_left
+
+ONE = np.ones(1)
+
+
+def held_out(share, n=20_000, seed=0):
+    """Errors whose variance is what ``share`` leaves of what is claimed, about all of a variance of 4."""
+    rng = np.random.default_rng(seed)
+    explained = rng.uniform(0.0, 0.9, n)
+    errors = rng.standard_normal(n) * np.sqrt(4.0 * part_left(share, explained))
+    claimed = 4.0 * np.array([[0.9]])
+    return claimed, HeldOut(errors[:, None], np.zeros((n, 1)), claimed - 4.0 * explained[:, None, None])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.3, 2.5])
+def test_the_share_that_errors_show_is_found(share):
+    claimed, found = held_out(share)
+    learnt = Calibration.of_nothing(4.0 * ONE).learnt(claimed, found, len(found.targets))
+    assert learnt.share == pytest.approx(share, rel=0.05)
+    everything = np.zeros((1, 1, 1))
+    assert learnt.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * part_left(share, 0.9), rel=0.15)
+    assert learnt.variances(claimed, claimed[None])[0, 0] == 4.0
+    for probability in (0.05, 0.5, 0.95):  # of normal errors, where as much is known as usual
+        normal = Calibration.of_nothing(4.0 * ONE).quantiles(probability, claimed, everything)
+        assert learnt.quantiles(probability, claimed, everything)[0, 0] == pytest.approx(normal[0, 0], abs=0.05)
+
+
+def test_examples_with_hidden_parts_do_not_count_for_variances():
+    claimed, found = held_out(1.3, n=500)
+    alone = Calibration.of_nothing(4.0 * ONE).learnt(claimed, found, 500)
+    both = HeldOut(*(np.concatenate([of, 3.0 * of]) for of in found))
+    learnt = Calibration.of_nothing(4.0 * ONE).learnt(claimed, both, 500)
+    assert learnt.share == alone.share
+    for probability in (0.1, 0.8):
+        quantiles = [one.quantiles(probability, claimed, claimed[None] / 2) for one in (learnt, alone)]
+        np.testing.assert_array_equal(*quantiles)
+
+
+def test_labels_that_were_held_out_are_labels():
+    """Standardized by each split they were not quite, and slopes of probabilities ran away."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BudgetClassifier(budget=30, features="linear", random_state=0).fit(X[:200], y[:200])._fit.fitted
+    held_out = model.calibration.held_out
+    assert set(held_out.targets.ravel()) == {-1.0, 1.0}
+    assert len(held_out.targets) == 2 * len(model.calibration.errors) == 400
+    assert held_out.unexplained[:200].max() < 1e-9 < held_out.unexplained[200:].mean()  # whole rows, and hidden parts
+
+
+def test_trees_learnt_from_whole_rows_predict_from_parts():
+    """Steps that only trees see: the best predictions from one of two columns leave half of the variance."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 2))
+    y = np.floor(2 * X[:, 0]) % 2 + np.floor(2 * X[:, 1]) % 2
+    model = BudgetRidge(budget=2, random_state=0).fit(X[:1000], y[:1000])
+    assert model._fit.fitted.trees_share > 0.5
+    in_part = np.where(np.arange(2) == 0, X[1000:], np.nan)
+    assert np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) < 0.3 * y.var()
+    assert np.mean((model.predict(in_part) - y[1000:]) ** 2) < 0.75 * y.var()
