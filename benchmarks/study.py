@@ -53,8 +53,8 @@ def kills(quick: bool) -> None:
     """SIGKILL at named points and at any moment."""
     from clients import create, kill_many
 
-    print("\n| store | killed | acknowledged tells | events | lost | bought twice |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print("\n| store | killed | acknowledged examples | of these, visits | events | lost | bought twice |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     with folder() as path:
         for store, address in addresses(path):
             logs = path / store
@@ -63,15 +63,15 @@ def kills(quick: bool) -> None:
             wanted = {"SQLite": 200, "PostgreSQL": 60}[store] // (10 if quick else 1)
             found = kill_many(address, logs, kills=wanted, seed=1)
             points = {point: n for point, n in found.items() if isinstance(n, int)}
-            counts = points.pop("acknowledged"), points.pop("events"), points.pop("examples")
-            print(f"| {store} | {sum(points.values())} | {counts[0]:,} | {counts[1]:,} | 0 | 0 |  {points}")
+            told, visited, events, _ = (points.pop(name) for name in ("acknowledged", "visited", "events", "examples"))
+            print(f"| {store} | {sum(points.values())} | {told:,} | {visited:,} | {events:,} | 0 | 0 |  {points}")
 
 
 def clients(quick: bool) -> None:
     """Many processes until the money is gone."""
     from clients import create, spend_all
 
-    print("\n| store | clients | total | left | next query | events | ask: median, p99 |")
+    print("\n| store | clients | total | left | next query | events | later asks of a client: median, p99 |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with folder() as path:
         for store, address in addresses(path):

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import time
 from pathlib import Path
+from zlib import crc32
 
 from sparing.study import Study, Taken, books
 from sparing.types import OverBudget
@@ -25,22 +26,26 @@ class KeyedShop:
     def __init__(self, folder: Path):
         self.path = folder / "shop.db"
         with self._open() as connection:
-            connection.execute("CREATE TABLE IF NOT EXISTS sale (key TEXT PRIMARY KEY, example TEXT, value REAL)")
+            columns = "key TEXT PRIMARY KEY, example TEXT, names TEXT, value REAL"
+            connection.execute(f"CREATE TABLE IF NOT EXISTS sale ({columns})")
 
     def _open(self):
         return sqlite3.connect(self.path, timeout=60)
 
     def buy(self, ask) -> dict[str, float]:
         with self._open() as connection:
-            connection.execute("INSERT OR IGNORE INTO sale VALUES (?, ?, ?)", (ask.key, ask.example, random.random()))
+            sale = (ask.key, ask.example, " ".join(ask.names), random.random())
+            connection.execute("INSERT OR IGNORE INTO sale VALUES (?, ?, ?, ?)", sale)
             found = connection.execute("SELECT value FROM sale WHERE key = ?", (ask.key,)).fetchone()
         return dict.fromkeys(ask.names, found[0])
 
     def sales(self) -> dict[str, list[tuple[str, float]]]:
-        """Keys and values that were sold of each example."""
+        """Attributes and values that were sold of each example, as often as they were."""
+        sold: dict[str, list[tuple[str, float]]] = {}
         with self._open() as connection:
-            rows = connection.execute("SELECT example, key, value FROM sale").fetchall()
-        return {example: [(key, value) for other, key, value in rows if other == example] for example, _, _ in rows}
+            for example, names, value in connection.execute("SELECT example, names, value FROM sale"):
+                sold.setdefault(example, []).extend((name, value) for name in names.split())
+        return sold
 
 
 def create(address, *, total: str) -> None:
@@ -55,6 +60,11 @@ def create(address, *, total: str) -> None:
 def _die_at(point: str | None, at: str) -> None:
     if point == at:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def target_of(name: str) -> float:
+    """The same whenever it is told."""
+    return crc32(name.encode()) / 2**32
 
 
 def buyer(address, folder: Path, names: list[str], who: str, point: str | None, seed: int, begun) -> None:
@@ -75,15 +85,22 @@ def buyer(address, folder: Path, names: list[str], who: str, point: str | None, 
         begun.set()
         for number, name in enumerate(name for name in names if name not in done):
             moment["point"] = point if number >= dies_after else None
-            moment["now"] = "before the commit of an ask"
-            ask = study.ask(name, who=who)
-            _die_at(moment["point"], "asked")
-            values = shop.buy(ask)
-            _die_at(moment["point"], "bought")
-            moment["now"] = "before the commit of a tell"
-            event = study.tell(ask, values, y=1.0)
-            _die_at(moment["point"], "told")
-            log.write(f"{name} {event}\n")
+            visit = study.visit(name, who=who) if name.startswith("visit") else None
+            event = 0
+            while True:
+                moment["now"] = "before the commit of an ask"
+                ask = study.ask(name, who=who) if visit is None else visit.ask()
+                if ask is None:
+                    break
+                _die_at(moment["point"], "asked")
+                values = shop.buy(ask)
+                _die_at(moment["point"], "bought")
+                moment["now"] = "before the commit of a tell"
+                event = study.tell(ask, values, y=target_of(name) if visit is None else None)
+                _die_at(moment["point"], "told")
+                if visit is None:
+                    break
+            log.write(f"{name} {event or study.example(name).event}\n")
             log.flush()
 
 
@@ -91,7 +108,7 @@ def kill_many(address, folder: Path, *, kills: int, seed: int = 0) -> dict:
     """Kill buyers, half of them at a named point and half at any moment, until there were enough; then verify."""
     draw = random.Random(seed)
     shop = KeyedShop(folder)
-    names = [f"example-{number}" for number in range(12 * kills)]
+    names = [f"{'visit' if number % 12 > 9 else 'example'}-{number}" for number in range(12 * kills)]
     killed = dict.fromkeys((*POINTS, "any moment"), 0)
     for number in range(kills * 3):
         if sum(killed.values()) >= kills:
@@ -115,16 +132,19 @@ def verify(address, folder: Path, shop: KeyedShop) -> dict:
     """Every acknowledged answer is there as it was bought, nothing was bought twice, and the books equal the events."""
     acknowledged = [line.split() for log in folder.glob("site-*.log") for line in log.read_text().splitlines()]
     sales = shop.sales()
-    twice = [name for name, sold in sales.items() if len(sold) > 1]
+    twice = [name for name, sold in sales.items() if len(dict(sold)) < len(sold)]
     assert not twice, f"bought twice: {twice}"
     with Study.open(address) as study:
         for name, event in acknowledged:
             example = study.example(name)
-            assert (example.state, example.event) == ("settled", int(event)), name
-            assert set(example.values.values()) == {sales[name][0][1]}, name
+            state = "predicted" if name.startswith("visit") else "settled"
+            assert (example.state, example.event) == (state, int(event)), name
+            assert example.values == dict(sales.get(name, ())), name
         found = study.check(replay=True)
         money = study.money()
-    return {"acknowledged": len(acknowledged), "examples": found.examples, "events": found.events, "books": money}
+    visited = sum(name.startswith("visit") for name, _ in acknowledged)
+    counts = {"acknowledged": len(acknowledged), "visited": visited, "examples": found.examples + found.visits}
+    return counts | {"events": found.events, "books": money}
 
 
 # Until the money is gone ----------------------------------------------------------------------------------------------
@@ -134,13 +154,13 @@ def spender(address, names: list[str], who: str, seed: int, answers) -> None:
     """Ask for examples in an order of one's own, tell, and now and then cancel, until nothing can be paid for."""
     draw = random.Random(seed)
     draw.shuffle(names)
-    delays, got = [], 0
+    delays, got = [], 0  # delays of asks after the first, which opens the study
     with Study.open(address) as study:
         for name in names:
             try:
                 began = time.perf_counter()
                 ask = study.ask(name, who=who)
-                delays.append(time.perf_counter() - began)
+                delays += [time.perf_counter() - began] * (name != names[0])
             except Taken:
                 continue
             except OverBudget:

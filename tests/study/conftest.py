@@ -1,24 +1,11 @@
 """Both stores, for real: every test that takes ``address`` runs on an SQLite file and on a PostgreSQL database."""
 
-import os
 from itertools import count
 
 import psycopg
 import pytest
 
-from postgres_server import programs, server
-
 NUMBERS = count()
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """The address of a server that is started once."""
-    if programs() is None:
-        stop = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-        stop("there is no PostgreSQL here: initdb and pg_ctl were not found")
-    with server(fsync="off") as address:
-        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -8,13 +8,14 @@ UNIT = {"a": 110, "b": 220, "c": 330, "d": 440}
 
 
 class ModelStudy:
-    """Money in cents; queries are those of the first plan."""
+    """Money in cents; queries are those of the first plan. ``before`` is the row of a study of settled examples."""
 
-    def __init__(self, settings, total):
-        self.names, self.seed, self.total = settings.attributes, settings.seed, total
+    def __init__(self, settings, before):
+        self.names, self.seed, self.total = settings.attributes, settings.seed, before.total
         self.plan = Plan(settings.shop, settings.learner.buyer.plan.shares)
-        self.examples, self.asks, self.events = {}, [], 0
-        self.committed = self.spent = 0
+        self.n_before, self.n_drawn, self.events = before.asks, before.examples, before.head
+        self.examples, self.asks = {}, [None] * self.n_before
+        self.committed, self.spent = before.committed, before.spent
 
     def _event(self):
         self.events += 1
@@ -23,11 +24,18 @@ class ModelStudy:
     def ask(self, name, who):
         example = self.examples.get(name)
         if example is None:
-            query = self.plan.query(self.seed, len(self.examples)).attributes
+            query = self.plan.query(self.seed, self.n_drawn).attributes
             made = {"query": [self.names[at] for at in query], "values": {}, "y": None, "state": "new", "ask": None}
             ask = self._reserve(made["query"], name, who)
+            self.n_drawn += 1
             self.examples[name] = made | {"ask": ask, "event": self._event()}
             return ask
+        if "said" in example:
+            raise Conflict
+        return self._ask_for_rest(name, who)
+
+    def _ask_for_rest(self, name, who):
+        example = self.examples[name]
         if example["state"] == "withdrawn":
             raise Conflict
         last = self.asks[example["ask"]]
@@ -40,6 +48,29 @@ class ModelStudy:
         else:
             missing = [n for n in example["query"] if n not in example["values"]]
             example["ask"] = self._reserve(missing, name, who)
+        self._event()
+        return example["ask"]
+
+    def begin_visit(self, name, known):
+        if name not in self.examples:
+            made = {"query": list(known), "values": dict(known), "y": None, "state": "visit", "ask": None, "said": None}
+            self.examples[name] = made | {"event": self._event()}
+        elif "said" not in self.examples[name]:
+            raise Conflict
+
+    def ask_next(self, name, wanted, who):
+        """``wanted`` is what the fitted model wants next: which that is, this model does not know."""
+        example = self.examples[name]
+        if len(example["values"]) < len(example["query"]) or example["state"] == "withdrawn":
+            return self._ask_for_rest(name, who)
+        if not wanted:
+            if example["said"] != example["event"]:
+                example["said"] = example["event"]
+                self._event()
+            return None
+        example["ask"] = self._reserve(wanted, name, who)
+        example["query"] += wanted
+        example["said"] = None
         self._event()
         return example["ask"]
 
@@ -84,9 +115,11 @@ class ModelStudy:
             example["y"] = y if example["y"] is None else example["y"]
             if before != (example["values"], example["y"]):
                 example["event"] = event
-            if len(example["values"]) == len(example["query"]) and example["y"] is not None:
+            complete = len(example["values"]) == len(example["query"]) and example["y"] is not None
+            if complete and "said" not in example:
                 example["state"] = "settled"
-        if len(ask["told"]) == len(ask["wanted"]) and (example["y"] is not None or example["state"] == "withdrawn"):
+        needless = "said" in example or example["state"] == "withdrawn"  # of a target
+        if len(ask["told"]) == len(ask["wanted"]) and (example["y"] is not None or needless):
             ask["state"] = "told"
         return event
 
@@ -100,7 +133,7 @@ class ModelStudy:
             self._event()
 
     def expire(self):
-        for ask in self.asks:
+        for ask in self.asks[self.n_before :]:
             if ask["state"] == "open":
                 ask["state"] = "lapsed"
                 self._event()

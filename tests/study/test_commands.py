@@ -115,7 +115,7 @@ def test_labels_and_plain_attributes(run):
         (["ask", "none.db", "x"], "there is no study"),
         (["ask", "prices.csv", "x"], "no SQLite file"),
         (["ask", "mysql://x/y", "x"], "is not supported"),
-        (["tell", "heart.db", "key", "a"], "attribute=number"),
+        (["tell", "heart.db", "key", "a"], "attribute=value"),
         (["tell", "heart.db", "key", "--target", "x"], "--target must be a number"),
         (["import", "heart.db", "none.csv"], "there is no file 'none.csv'"),
         (["export", "heart.db", "--output", "cells.txt"], "choose another name with --output"),
@@ -126,6 +126,34 @@ def test_mistakes_are_answered_in_one_line(made, arguments, message):
     said = made(*arguments, fails=True)
     assert said.count("\n") == 1
     assert message in said
+
+
+def test_a_visit_is_a_dialogue_that_can_be_stopped_and_taken_up_again(made):
+    with Study.open("heart.db") as study:
+        asks = study.ask_many([f"case-{number}" for number in range(10)])
+        study.tell_many((ask, {name: float(len(name) + at) for name in ask.names}, at) for at, ask in enumerate(asks))
+        left = study.money()["left"]
+
+    def visit(answers, *options):
+        result = CliRunner().invoke(app, ["study", "visit", "heart.db", "new", *options], input=answers)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    said = visit("1.5\n1.6\nstop\n", "--known", "ecg=4", "--budget", "9")
+    assert said.count("next:") == 2
+    assert "stopped" in said
+    with Study.open("heart.db") as study:
+        assert study.money()["reserved"] == "0.00"
+        (first,) = [name for name in study.example("new").values if name != "ecg"][:1]
+    said = visit("\n" * 5)
+    assert "stop: " in said
+    assert f"next: {first} " not in said
+    with Study.open("heart.db") as study:
+        assert float(left) - 9 <= float(study.money()["left"]) < float(left)
+        assert study.table().loc["new", "state"] == "predicted"
+        study.check(replay=True)
+    assert "1 visits" in made("status", "heart.db")
+    assert "is a visit" in made("ask", "heart.db", "new", fails=True)
 
 
 def test_every_command_and_option_is_documented():

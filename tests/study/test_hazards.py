@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sqlite3
+from contextlib import closing
 from itertools import count
 
 import psycopg
@@ -105,6 +106,34 @@ def test_a_damaged_file(tmp_path, place):
 
     with pytest.raises(StudyError, match="damaged"):
         use()
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE event SET kind = 'unknown' WHERE number = 3", "event 3 cannot be read"),
+        ("UPDATE event SET body = '{' WHERE number = 3", "event 3 cannot be read"),
+        ("UPDATE event SET body = '{}' WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET body = 'null' WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET ask = 9 WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET ask = NULL WHERE number = 2", "event 2 cannot be read"),
+        ("DELETE FROM plan", "plan 0 of example 'example-0' is missing"),
+        ("UPDATE visit SET number = -7", "visit -7 is not what its events say"),
+        ("UPDATE visit SET options = '{'", "visit -1 is not what its events say"),
+    ],
+)
+def test_damaged_rows(tmp_path, damage, said):
+    path = tmp_path / "study.db"
+    with create(path) as study:
+        for number in range(30):
+            answer(study, f"example-{number}")
+        study.visit("patient", known={"a": 1.0}, who="lab")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(damage)
+    with Study.open(path) as study, pytest.raises(StudyError, match=rf"is damaged: .*{said}.*Restore a backup"):
+        study.check(replay=True)
 
 
 def test_clocks_that_jump_change_no_order(address, monkeypatch):

@@ -3,6 +3,8 @@
 import csv
 import shutil
 import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +155,12 @@ def test_exports_come_together_in_one_model(tmp_path, suffix):
     assert not (tmp_path / f"more{suffix}").exists()
 
 
+def test_merging_without_sqlalchemy_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(ImportError, match=r'pip install "sparing\[sql\]"'):
+        merge([tmp_path / "cells.csv"], tmp_path / "all.csv")
+
+
 def test_exported_lines_have_the_chance_of_each_look(study, tmp_path):
     answered(study, 5)
     study.export(tmp_path / "cells.csv")
@@ -233,6 +241,17 @@ def test_a_newer_format_is_refused_and_an_older_one_is_not_migrated_by_opening(s
         connection.execute("UPDATE study SET format = 99")
     with pytest.raises(StoreError, match="install a newer version"):
         upgrade(tmp_path / "study.db")
+
+
+def test_a_refused_upgrade_leaves_no_connection_open(tmp_path):
+    path = tmp_path / "study.db"
+    create(path).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE study SET format = 99")
+    with pytest.raises(StoreError, match="install a newer version") as refused:
+        upgrade(path)
+    assert refused.traceback  # keeps what was left open
+    assert not (tmp_path / "study.db-wal").exists()  # SQLite removes it with the last connection
 
 
 def test_there_is_a_file_of_every_format():

@@ -1,9 +1,12 @@
 """Any sequence of calls, some of them repeated, against a model in dictionaries; and faults that this must find."""
 
 import os
+import random
 import shutil
 import tempfile
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -11,17 +14,33 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from model_study import UNIT, ModelStudy
 
-from sparing.study import Study, StudyError, asks, books
+from sparing.study import Study, StudyError, asks, books, tells
 from sparing.types import OverBudget
 
 NAMES = st.sampled_from(["x", "y", "z"])
+VISITED = st.sampled_from(["v", "w"])
 PEOPLE = st.sampled_from(["ann", "bob"])
 VALUES = st.sampled_from([1.0, 2.5, "unavailable", "not bought"])
 TARGETS = st.none() | st.sampled_from([0.0, 1.0])
 REFUSALS = (StudyError, OverBudget, ValueError)
-TOTAL = 4000
+SETTLED, TOTAL = 30, "232.50"  # examples at the beginning, so that there is a model; 40.00 is left then
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # thousands of commits: not on a real disk
 pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
+
+
+@cache
+def beginning() -> bytes:
+    """The file of a study of which some examples are settled."""
+    options = {"prices": {name: f"{cents / 100:.2f}" for name, cents in UNIT.items()}, "budget": "6.60"}
+    options |= {"design": "uniform", "learner": "pairwise", "lease": 1e9, "seed": 2}
+    draw = random.Random(0)
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        with Study.create(f"{folder}/study.db", total=TOTAL, **options) as study:
+            asks = study.ask_many([f"first-{number}" for number in range(SETTLED)])
+            rows = [{name: draw.gauss(0, 1) for name in ask.names} for ask in asks]
+            study.tell_many((ask, row, sum(row.values())) for ask, row in zip(asks, rows, strict=True))
+            study.backup(f"{folder}/copy.db")
+        return Path(f"{folder}/copy.db").read_bytes()
 
 
 class Verbs(RuleBasedStateMachine):
@@ -30,12 +49,13 @@ class Verbs(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.folder = tempfile.mkdtemp(dir=MEMORY)
-        options = {"prices": {name: f"{cents / 100:.2f}" for name, cents in UNIT.items()}, "budget": "6.60"}
-        self.study = Study.create(
-            f"{self.folder}/study.db", total="40.00", design="uniform", lease=1e9, seed=2, **options
-        )
-        self.model = ModelStudy(self.study.settings, TOTAL)
-        self.keys = []
+        Path(f"{self.folder}/study.db").write_bytes(beginning())
+        self.study = Study.open(f"{self.folder}/study.db")
+        self.model = ModelStudy(self.study.settings, self.study._state())
+        self.keys = [f"{self.study.uid}-{number}" for number in range(SETTLED)]
+
+    def any_ask(self, data) -> int:
+        return data.draw(st.integers(SETTLED, len(self.keys) - 1))
 
     def teardown(self):
         try:
@@ -66,20 +86,33 @@ class Verbs(RuleBasedStateMachine):
             assert list(ask.names) == self.model.asks[number]["wanted"]
             self.keys += [ask.key] * (number == len(self.keys))
 
-    @precondition(lambda self: self.keys)
+    @rule(name=VISITED, who=PEOPLE, knows=st.booleans(), twice=st.booleans())
+    def visit(self, name, who, knows, twice):
+        known = {"b": 0.5} if knows and name not in self.model.examples else {}
+        self.model.begin_visit(name, known)
+        visit = self.study.visit(name, known, budget="5.50", who=who)
+        query = visit._visit.ask()
+        wanted = [] if query is None else [visit._study.settings.attributes[at] for at in query.attributes]
+        done = self.both(visit.ask, lambda: self.model.ask_next(name, wanted, who), twice)
+        if done is not None and done[0] is not None:
+            assert done[1].key == f"{self.study.uid}-{done[0]}"
+            self.keys += [done[1].key] * (done[0] == len(self.keys))
+        assert done is None or (done[0] is None) == (done[1] is None)
+
+    @precondition(lambda self: len(self.keys) > SETTLED)
     @rule(data=st.data(), y=TARGETS, twice=st.booleans())
     def tell(self, data, y, twice):
-        number = data.draw(st.integers(0, len(self.keys) - 1))
+        number = self.any_ask(data)
         values = {name: data.draw(VALUES) for name in self.model.asks[number]["wanted"] if data.draw(st.booleans())}
         done = self.both(
             lambda: self.study.tell(self.keys[number], values, y), lambda: self.model.tell(number, values, y), twice
         )
         assert done is None or done[0] == done[1]
 
-    @precondition(lambda self: self.keys)
+    @precondition(lambda self: len(self.keys) > SETTLED)
     @rule(data=st.data(), twice=st.booleans())
     def cancel(self, data, twice):
-        number = data.draw(st.integers(0, len(self.keys) - 1))
+        number = self.any_ask(data)
         self.both(lambda: self.study.cancel(self.keys[number]), lambda: self.model.cancel(number), twice)
 
     @rule()
@@ -96,9 +129,8 @@ class Verbs(RuleBasedStateMachine):
     @rule(data=st.data(), y=TARGETS, late=st.booleans(), twice=st.booleans())
     def correct(self, data, y, late, twice):
         name = data.draw(st.sampled_from(sorted(self.model.examples)))
-        values = {
-            data.draw(st.sampled_from(self.model.examples[name]["query"])): data.draw(st.sampled_from([7.0, 8.0]))
-        }
+        asked = self.model.examples[name]["query"] or ["a"]
+        values = {data.draw(st.sampled_from(asked)): data.draw(st.sampled_from([7.0, 8.0]))}
         expected = self.model.examples[name]["event"] - late
         done = self.both(
             lambda: self.study.correct(name, values, y, expected=expected),
@@ -118,7 +150,7 @@ class Verbs(RuleBasedStateMachine):
     def the_books_are_the_same(self):
         row = self.study._state()
         assert (row.committed, row.spent, row.head) == (self.model.committed, self.model.spent, self.model.events)
-        assert 0 <= row.spent <= row.committed <= TOTAL
+        assert 0 <= row.spent <= row.committed <= row.total
 
     @invariant()
     def examples_are_the_same(self):
@@ -128,7 +160,7 @@ class Verbs(RuleBasedStateMachine):
             assert (known, example.y, example.event) == (modelled["values"], modelled["y"], modelled["event"])
             assert (example.state == "settled") == (modelled["state"] == "settled")
         settled = [name for name, modelled in self.model.examples.items() if modelled["state"] == "settled"]
-        assert self.study.cells().n_examples == len(settled)
+        assert self.study.cells().n_examples == SETTLED + len(settled)
 
 
 OPTIONS = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
@@ -139,8 +171,8 @@ def test_any_sequence_of_calls():
 
 
 def tell_that_is_not_idempotent(monkeypatch):
-    monkeypatch.setattr(asks, "_said_before", lambda books, row: [])
-    monkeypatch.setattr(asks, "_new_of", lambda settings, row, example, values, y, said: (values, True))
+    monkeypatch.setattr(tells, "_said_before", lambda books, row: [])
+    monkeypatch.setattr(tells, "_new_of", lambda settings, row, example, values, y, said: (values, True))
 
 
 def money_released_twice(monkeypatch):
@@ -174,11 +206,24 @@ def queries_that_depend_on_who_asks(monkeypatch):
     monkeypatch.setattr(asks, "_first_ask", first_ask)
 
 
+def visits_that_enter_the_model(monkeypatch):
+    real = tells._settle
+
+    def settle(ledger, example, event):
+        real(ledger, example, event)
+        if example.is_visit and example.y is not None and example.settled is None:
+            example.settled, ledger.changed = event, event
+            ledger.settled += 1
+
+    monkeypatch.setattr(tells, "_settle", settle)
+
+
 FAULTS = [
     tell_that_is_not_idempotent,
     money_released_twice,
     money_released_on_expiry,
     queries_that_depend_on_who_asks,
+    visits_that_enter_the_model,
 ]
 
 

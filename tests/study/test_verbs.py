@@ -285,13 +285,21 @@ def test_check_finds_what_was_changed_behind_its_back(study):
     for change, undo, found in [
         (sa.update(ASK).values(paid=ASK.c.paid - 1), sa.update(ASK).values(paid=ASK.c.paid + 1), "money spent"),
         (sa.update(EXAMPLE).values(y=2.0), sa.update(EXAMPLE).values(y=1.0), "not what its events say"),
-        (sa.update(EXAMPLE).values(number=1), sa.update(EXAMPLE).values(number=0), "query"),
+        (sa.update(EXAMPLE).values(number=1), sa.update(EXAMPLE).values(number=0), "has no event"),
     ]:
         study._store.write(lambda connection, change=change: connection.execute(change))
         with pytest.raises(StudyError, match=found):
             study.check(replay=True)
         study._store.write(lambda connection, undo=undo: connection.execute(undo))
     study.check(replay=True)
+
+
+def test_check_finds_queries_that_are_others_when_they_are_drawn_again(study):
+    study.ask_many(["x", "y", "z"], who="lab")
+    study.check(replay=True)
+    object.__setattr__(study.settings, "seed", 6)
+    with pytest.raises(StudyError, match="is another when it is drawn again"):
+        study.check(replay=True)
 
 
 def test_what_cannot_be_created(tmp_path):
@@ -317,3 +325,19 @@ def test_what_cannot_be_created(tmp_path):
     sqlite3.connect(tmp_path / "empty.db").close()
     with pytest.raises(StoreError, match="there is no study"):
         Study.open(tmp_path / "empty.db")
+
+
+def test_nobody_waits_for_another_who_makes_a_plan(address):
+    Study.create(address, prices=PRICES, budget="6.60", learner="pairwise", n_examples=20, seed=5).close()
+    with Study.open(address, make_plans=False) as study, Study.open(address) as other:
+        asks = study.ask_many([str(number) for number in range(6)], who="lab")
+        study.tell_many((ask, whole(ask), float(at)) for at, ask in enumerate(asks))
+        with study._store.planning(study._id) as alone:
+            assert alone
+            with other._store.planning(other._id) as also:
+                assert not also
+            other.ask("while a plan is made")
+            assert other.example("while a plan is made").plan == 0
+        other.ask("later")
+        assert other.example("later").plan > 0
+        study.check(replay=True)

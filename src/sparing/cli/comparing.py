@@ -1,4 +1,4 @@
-"""Commands that compare algorithms: `demo` and `compare`."""
+"""The command that compares algorithms: `compare`."""
 
 from functools import partial
 from pathlib import Path
@@ -20,54 +20,27 @@ from sparing.cli.app import (
     show,
     table_of,
 )
-from sparing.cli.reading import Budget, Costs, Data, Drop, DropMissing, Encode, Target, introduce, plain, refuse_paths
+from sparing.cli.reading import (
+    FILE,
+    Budget,
+    Costs,
+    Drop,
+    DropMissing,
+    Encode,
+    Target,
+    introduce,
+    plain,
+    refuse_paths,
+)
 from sparing.cli.writing import Writer, ending
 
-DEMO = ("AutoLearner", "AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge", "Ridge")
-
-
-@app.command()
-def demo(
-    output: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("sparing-demo.png"),
-    seeds: Seeds = 3,
-    points: Points = 5,
-    jobs: Jobs = -1,
-    random_state: RandomState = 0,
-    force: Force = False,
-    quiet: Quiet = False,
-) -> None:
-    """Is a handwritten digit odd? Learn it from 6 of the 64 pixels of each image, with and without keeping them."""
-    with one_line_errors():
-        from sparing.compare import compare
-        from sparing.datasets import load_digits_parity
-        from sparing.plotting import picture_path, plot_comparison
-
-        picture = picture_path(output)
-        writer = Writer([picture], force=force)
-        pixels, is_odd = load_digits_parity(return_X_y=True)
-        if not quiet:
-            print(f"is a digit odd? {len(is_odd):,} images of 64 pixels, 6 looks at each", flush=True)
-        with progress_bar(quiet) as report:
-            comparison = compare(
-                pixels,
-                is_odd,
-                budget=6,
-                algorithms=DEMO,
-                seeds=seeds,
-                points=points,
-                jobs=jobs,
-                random_state=random_state,
-                progress=report,
-            )
-        if not quiet:
-            _show(comparison)
-        title = "Is a handwritten digit odd? 64 pixels, 6 looks per image"
-        writer.draw(picture, partial(plot_comparison, comparison, title=title))
+DIGITS = Path("digits")
 
 
 @app.command("compare")
 def compare_command(
-    data: Data,
+    data: Annotated[Path | None, typer.Argument(help=f"{FILE}.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="In place of a file: is a handwritten digit odd?")] = False,
     target: Target = None,
     budget: Budget = 5,
     costs: Costs = None,
@@ -88,7 +61,11 @@ def compare_command(
 ) -> None:
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
-        refuse_paths(data, target, costs)
+        if demo == (data is not None):
+            raise ValueError("pass a file, or --demo for data that come with scikit-learn: one of them.")
+        data = data or DIGITS
+        if not demo:
+            refuse_paths(data, target, costs)
 
         from sparing.compare import Row, compare
         from sparing.files import write_csv
@@ -97,7 +74,8 @@ def compare_command(
 
         runs, picture = ending(output, ".csv"), ending(output, ".png")
         writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
-        table = read_table(data, target, drop=names_in(drop), encode=encode, drop_missing=drop_missing)
+        reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+        table = _digits() if demo else read_table(data, target, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
         with progress_bar(quiet) as report:
             comparison = compare(
@@ -123,6 +101,15 @@ def compare_command(
         writer.write("runs", runs, lambda path: write_csv(path, Row._fields, comparison.rows))
         title = f"{data.name}: {comparison.looks}"
         writer.draw(picture, partial(plot_comparison, comparison, title=title))
+
+
+def _digits():
+    """Data that come with scikit-learn, as if they had been read from a file."""
+    from sparing.datasets import load_digits_parity
+    from sparing.tables import Table
+
+    digits = load_digits_parity()
+    return Table(digits.data, digits.target, digits.feature_names, "is odd", ("even", "odd"), 0)
 
 
 # Output -------------------------------------------------------------------------------------------------------------

@@ -21,26 +21,30 @@ from sparing.cli.app import (
 from sparing.cli.reading import (
     Budget,
     BudgetOrNone,
+    ByRowGroup,
     Costs,
-    Data,
     Drop,
     DropMissing,
     Encode,
+    Files,
     Target,
     introduce,
+    named,
     plain,
     refuse_paths,
 )
 from sparing.cli.writing import Writer, ending
 
 SHOWN = 12  # attributes in the table
+PILOT = 500  # rows
 
 
 @app.command("fit")
 def fit_command(
-    data: Data,
+    data: Files,
     target: Target = None,
     budget: BudgetOrNone = "5",
+    by_row_group: ByRowGroup = False,
     costs: Costs = None,
     total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
     free_missing: Annotated[
@@ -67,14 +71,18 @@ def fit_command(
         from sparing import checks
         from sparing.fitting import FILES, fit_table
         from sparing.plotting import plot_curves, plot_report
-        from sparing.tables import read_prices, read_table
+        from sparing.tables import read_columnar, read_prices, read_table
 
         picture, curves = ending(output, ".png"), ending(output, "-curves.png")
         possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
-        writer = Writer(possible, inputs=[data, costs, target], force=force)
+        writer = Writer(possible, inputs=[*data, costs, target], force=force)
         checks.one_of("--penalty", penalty, ("ridge", "lasso"))
-        reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-        table = read_table(data, target, task=task, as_is=True, **reading)
+        if by_row_group or len(data) > 1:
+            _refuse_by_row_group(encode=encode, drop_missing=drop_missing)
+            table = read_columnar(data, target, task=task, drop=names_in(drop))
+        else:
+            reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+            table = read_table(data[0], target, task=task, as_is=True, **reading)
         prices = None if costs is None else read_prices(costs, table.names)
         with progress_bar(quiet, doing="fitting") as done:
             report = fit_table(
@@ -94,7 +102,7 @@ def fit_command(
             _show_report(report)
         for what, write in report.writers.items():
             writer.write(what, ending(output, FILES[what]), write)
-        title = f"{data.name}: {table.target}"
+        title = f"{named(data)}: {table.target}"
         writer.draw(picture, partial(plot_report, report, title=title))
         if report.has_curves:
             writer.draw(curves, partial(plot_curves, report, title=title))
@@ -111,11 +119,20 @@ def _show_report(report) -> None:
 
 @app.command("plan")
 def plan_command(
-    data: Annotated[Path, typer.Argument(help="A data file to buy a pilot of, or the model that `sparing fit` wrote.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            help="A data file to buy a pilot of, several Parquet files, or the model that `sparing fit` wrote."
+        ),
+    ],
     target: Target = None,
     budget: Budget = 5,
+    by_row_group: ByRowGroup = False,
     costs: Costs = None,
-    pilot: Annotated[int, typer.Option(min=30, help="Rows of a data file to buy the pilot of.")] = 500,
+    pilot: Annotated[
+        int | None,
+        typer.Option(min=2, help=f"Rows of a data file to buy the pilot of, {PILOT} unless given; or row groups."),
+    ] = None,
     spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
     repetitions: Annotated[int, typer.Option(min=2, help="Simulations of whole rows.")] = 40,
     samples: Annotated[
@@ -138,12 +155,18 @@ def plan_command(
 
         from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
 
-        writer = Writer([picture], inputs=[data, costs, target], force=force)
+        writer = Writer([picture], inputs=[*data, costs, target], force=force)
         totals = _numbers_in("--spends", spends) or None
         budget = plain(budget)
+        title = f"{named(data)}: what a spend buys"
+        if by_row_group or len(data) > 1:
+            _refuse_by_row_group(encode=encode, drop_missing=drop_missing, costs=costs, spends=totals, samples=samples)
+            prospects = _plan_in_bytes(data, target, budget, pilot, names_in(drop), random_state, quiet)
+            writer.draw(picture, partial(plot_plan, prospects, title=title))
+            return
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         said = partial(introduce, data, quiet=quiet)
-        bought = bought_pilot(data, target, budget, costs, pilot, random_state, said=said, **reading)
+        bought = bought_pilot(data[0], target, budget, costs, pilot or PILOT, random_state, said=said, **reading)
         cells, prices, levels = bought
         priced = {} if prices is None else {"costs": prices.costs, "groups": prices.groups}
         with progress_bar(quiet, doing="planning") as report:
@@ -155,19 +178,43 @@ def plan_command(
             _show_plan(cells, prospects, advice(prospects))
         if samples is not None:
             print(f"whole rows for an excess risk of {samples:g}: {whole_rows_needed(cells, samples):,} by the theorem")
-        writer.draw(picture, partial(plot_plan, prospects, title=f"{data.name}: what a spend buys"))
+        writer.draw(picture, partial(plot_plan, prospects, title=title))
+
+
+def _plan_in_bytes(data, target, budget, pilot, drop, random_state, quiet):
+    """Both ways to read row groups, tried on a pilot and shown."""
+    from sparing.planning import advice
+    from sparing.planning_in_bytes import plan_in_bytes
+    from sparing.tables import read_columnar
+
+    table = read_columnar(data, target, drop=drop)
+    introduce(data, table, quiet)
+    with progress_bar(quiet, doing="planning") as report:
+        options = {"budget": budget, "pilot": pilot, "random_state": random_state}
+        prospects = plan_in_bytes(table.X, table.y, **options, progress=report)
+    if not quiet:
+        columns = "megabytes", "rows", f"{budget} columns of each group", "rows of whole groups", "all columns"
+        title = "Error over that of the mean predictor on a pilot; 90 % intervals by rows of two groups"
+        show(_prospects(title, columns, prospects), [advice(prospects)])
+    return prospects
 
 
 def _show_plan(cells, prospects, reading: str) -> None:
     print(f"pilot: {len(cells):,} values of {cells.n_examples:,} examples, {cells.n_attributes:,} attributes")
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
-    table = table_of("Expected error over that of the mean predictor, with 90 % intervals", columns, words=())
-    for p in prospects:
-        few, whole = _with_interval(p.few, p.few_interval), _with_interval(p.whole, p.whole_interval)
-        table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
+    table = _prospects("Expected error over that of the mean predictor, with 90 % intervals", columns, prospects)
     unseen = cells.n_attributes - len(set(cells.attributes.tolist()))
     never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
     show(table, [never, reading] if unseen else [reading])
+
+
+def _prospects(title: str, columns, prospects):
+    """One line for each spend."""
+    table = table_of(title, columns, words=())
+    for p in prospects:
+        few, whole = _with_interval(p.few, p.few_interval), _with_interval(p.whole, p.whole_interval)
+        table.add_row(f"{p.spend:,.6g}", f"{p.few_examples:,}", few, f"{p.whole_examples:,}", whole)
+    return table
 
 
 def _with_interval(error: float, interval: tuple[float, float]) -> str:
@@ -175,6 +222,13 @@ def _with_interval(error: float, interval: tuple[float, float]) -> str:
 
 
 # Options ------------------------------------------------------------------------------------------------------------
+
+
+def _refuse_by_row_group(**given) -> None:
+    """Options that have no effect on files of which only some columns are read."""
+    for name, value in given.items():
+        if value:
+            raise ValueError(f"--{name.replace('_', '-')} is not for files that are read by row group; leave it out.")
 
 
 def _budget(text: str) -> float | None:

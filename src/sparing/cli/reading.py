@@ -7,7 +7,16 @@ import typer
 
 from sparing.files import refuse_data_path, refuse_missing_file
 
-Data = Annotated[Path, typer.Argument(help="A .csv, .csv.gz, .tsv, .parquet or .npz file.")]
+FILE = "A .csv, .csv.gz, .tsv, .parquet or .npz file"
+Data = Annotated[Path, typer.Argument(help=f"{FILE}.")]
+Files = Annotated[list[Path], typer.Argument(help=f"{FILE}, or several Parquet files.")]
+ByRowGroup = Annotated[
+    bool,
+    typer.Option(
+        "--by-row-group",
+        help="Read a few columns of each row group of a Parquet file, never all of it. Several files always are.",
+    ),
+]
 Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]
 Budget = Annotated[
     float,
@@ -28,11 +37,17 @@ Encode = Annotated[bool, typer.Option("--encode", help="Turn columns that are no
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with missing values.")]
 
 
-def introduce(data: Path, table, quiet: bool) -> None:
+def introduce(data: Path | list[Path], table, quiet: bool) -> None:
     """Print what was read, and what was left out and why."""
     if not quiet:
         first, *others = table.lines()
-        print(f"{data.name}: {first}", *others, sep="\n", flush=True)
+        print(f"{named(data)}: {first}", *others, sep="\n", flush=True)
+
+
+def named(data: Path | list[Path]) -> str:
+    """A file, or several, in words."""
+    first, *others = [data] if isinstance(data, Path) else data
+    return f"{first.name} and {len(others)} more" if others else first.name
 
 
 def plain(budget: float) -> float:
@@ -40,10 +55,12 @@ def plain(budget: float) -> float:
     return int(budget) if float(budget).is_integer() else budget
 
 
-def refuse_paths(data: Path, *others: object) -> None:
+def refuse_paths(data: Path | list[Path], *others: object) -> None:
     """Refuse a path that leads nowhere, at once: a mistyped name does not wait for imports."""
-    if Path(data).suffix != ".sparing":  # a model may take the place of data
-        refuse_data_path(data)
-    for path in (data, *others):
+    files = [data] if isinstance(data, Path) else data
+    if len(files) > 1 or files[0].suffix != ".sparing":  # a model may take the place of data
+        for file in files:
+            refuse_data_path(file)
+    for path in (*files, *others):
         if isinstance(path, Path) or str(path).endswith(".npy"):
             refuse_missing_file(path)

@@ -10,6 +10,10 @@ from sparing.cli.writing import Writer
 
 Model = Annotated[Path, typer.Argument(help="A model file that `sparing fit` wrote.")]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
+Known = Annotated[str, typer.Option(help="Values that are known anyway: name=value, separated by commas.")]
+PriceOfError = Annotated[float | None, typer.Option(help="What a wrong label costs, or one unit of squared error.")]
+TargetStd = Annotated[float | None, typer.Option(help="Stop when the standard deviation is that small.")]
+Budget = Annotated[float | None, typer.Option(help="The most to spend on this case.")]
 UNAVAILABLE = ("", "nan", "na", "?")  # answers for an unavailable value
 STOP = ("stop", "quit", "q")
 
@@ -51,12 +55,10 @@ def show_route(route) -> None:
 def visit_command(
     model: Model,
     costs: Costs = None,
-    known: Annotated[str, typer.Option(help="Values that are known anyway: name=value, separated by commas.")] = "",
-    price_of_error: Annotated[
-        float | None, typer.Option(help="What a wrong label costs, or one unit of squared error.")
-    ] = None,
-    target_std: Annotated[float | None, typer.Option(help="Stop when the standard deviation is that small.")] = None,
-    budget: Annotated[float | None, typer.Option(help="The most to spend on this case.")] = None,
+    known: Known = "",
+    price_of_error: PriceOfError = None,
+    target_std: TargetStd = None,
+    budget: Budget = None,
 ) -> None:
     """Ask for the values of one new case, one purchase at a time; an empty answer is an unavailable value."""
     with one_line_errors():
@@ -106,10 +108,11 @@ def _answer(name: str) -> float | str | None:
         return None
     if text.lower() in STOP:
         return None
-    return float("nan") if text.lower() in UNAVAILABLE else _number_or_text(text)
+    return float("nan") if text.lower() in UNAVAILABLE else number_or_text(text)
 
 
-def _number_or_text(text: str) -> float | str:
+def number_or_text(text: str) -> float | str:
+    """A number, if it looks like one."""
     try:
         return float(text)
     except ValueError:
@@ -126,7 +129,7 @@ def values_in(text: str) -> dict[str, float | str]:
     for name, equals, value in pairs:
         if not (name and equals and value):
             raise ValueError(f"--known must be name=value, separated by commas; got {name + equals + value!r}.")
-    return {name.strip(): _number_or_text(value.strip()) for name, _, value in pairs}
+    return {name.strip(): number_or_text(value.strip()) for name, _, value in pairs}
 
 
 def prices_of(model, costs: Path | None) -> dict:

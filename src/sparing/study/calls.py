@@ -2,16 +2,19 @@
 
 import getpass
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
 from sparing.cells import Cells
-from sparing.study import asks, sheets, transfer
-from sparing.study.books import ASKS, ROW, AskRow, Books, StudyRow
+from sparing.study import amending, asks, sheets, tells, transfer
+from sparing.study.books import Books
 from sparing.study.errors import Conflict
+from sparing.study.rows import ASKS, ROW, AskRow, StudyRow
 from sparing.study.settled import Settled, cells_as_of
 from sparing.study.store import ASK, SNAPSHOT, fetch
+from sparing.study.values import Values, checked_values
 from sparing.study.views import Ask, Example
 
 if TYPE_CHECKING:
@@ -48,20 +51,22 @@ def catch_up(study: "Study") -> None:
 
 def ask_many(study: "Study", names: Iterable[str], who: str | None) -> list[Ask]:
     """Ask for all of these examples or for none, by the plan that is due."""
-    names, who = [_name("name", name) for name in names], actor(who)
+    names, who = [checked_name("name", name) for name in names], actor(who)
     plans = study._plans
     if not plans.are_warm:
         catch_up(study)
 
-    def work(books):
-        if study._make_plans and books.settled >= plans.due(books.plan):
+    def work(books, *, planned: bool):
+        if study._make_plans and not planned and books.settled >= plans.due(books.plan):
             return None
         books.fetch(names=names)
         plan = plans.plan(books.connection, books.plan)
         return [_shown(study, books, asks.ask(books, study.settings, plan, name, who)) for name in names]
 
-    while (asked := write(study, work)) is None:
+    asked = write(study, partial(work, planned=False))
+    if asked is None:  # a plan is due, and nobody waits for another who makes it
         catch_up(study)
+        asked = write(study, partial(work, planned=True))
     return asked
 
 
@@ -71,12 +76,12 @@ Answers = Iterable[tuple[Ask | str, Mapping[str, Any], Any]]
 def tell_many(study: "Study", answers: Answers, who: str | None, places: list[str] | None = None) -> list[int]:
     """Tell all of these answers or none; ``places`` say in messages where each of them stands."""
     settings = study.settings
-    told: list[tuple[int, asks.Values, float | None]] = []
+    told: list[tuple[int, Values, float | None]] = []
     events: list[int] = []
     try:
         for ask, values, y in answers:
             target = None if y is None else settings.target(y)
-            told.append((number_of(study, ask), asks.checked_values(settings, values), target))
+            told.append((number_of(study, ask), checked_values(settings, values), target))
     except ValueError as error:
         raise _placed(error, places, len(told)) from error
     teller = None if who is None else actor(who)
@@ -86,7 +91,7 @@ def tell_many(study: "Study", answers: Answers, who: str | None, places: list[st
         books.fetch(asks=[number for number, _, _ in told])
         books.fetch(examples=[books.ask(number).example for number, _, _ in told])
         for number, values, y in told:
-            events.append(asks.tell(books, settings, number, values, y, teller or books.ask(number).holder))
+            events.append(tells.tell(books, settings, number, values, y, teller or books.ask(number).holder))
         return books.settled, books.plan
 
     try:
@@ -110,6 +115,18 @@ def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
     told = [(key, values, target) for _, key, values, target in answers]
     events = tell_many(study, told, who, places=[place for place, _, _, _ in answers]) if told else []
     return len(events), len({event for event in events if event > head})
+
+
+def correct(study: "Study", name: str, values, y, expected: int, who: str | None, why: str) -> int:
+    """Replace what was told; the number of the event."""
+    settings, who = study.settings, actor(who)
+    new, target = checked_values(settings, values), None if y is None else settings.target(y)
+    return write(study, lambda books: amending.correct(books, settings, name, new, target, expected, who, why))
+
+
+def withdraw(study: "Study", name: str, who: str | None, why: str) -> int:
+    """Keep an example out of the model; the number of the event."""
+    return write(study, lambda books: amending.withdraw(books, name, actor(who), why))
 
 
 def expire(study: "Study", who: str | None) -> list[str]:
@@ -149,9 +166,9 @@ def at_head(study: "Study") -> Settled:
     """The settled cells of now: what was known before, and what has changed since."""
 
     def look(connection):
-        head = StudyRow(*fetch(connection, ROW, {"of": study._id})[0]).head
+        row = StudyRow(*fetch(connection, ROW, {"of": study._id})[0])
         known = study._settled or Settled.from_snapshot(connection, study._id) or Settled.none(study.settings)
-        return known.at_head(connection, study._id, study._plans, head)
+        return known.at_head(connection, study._id, study._plans, row)
 
     study._settled = study._store.read(look)
     return study._settled
@@ -209,10 +226,11 @@ def number_of(study: "Study", ask: Ask | str) -> int:
 
 def actor(who: str | None) -> str:
     """Who does something: by default, the user of this machine."""
-    return _name("who", who or getpass.getuser())
+    return checked_name("who", who or getpass.getuser())
 
 
-def _name(what: str, text) -> str:
+def checked_name(what: str, text) -> str:
+    """A name that can be printed and found again."""
     if isinstance(text, str) and text.strip() == text != "" and text.isprintable():
         return text
     raise ValueError(f"{what} must be a word or several, without spaces at the ends; got {text!r}.")

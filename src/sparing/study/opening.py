@@ -9,7 +9,8 @@ from sparing.study.plans import plan_row
 from sparing.study.settings import Settings
 from sparing.study.store import FORMAT, PLAN, STUDY, Store
 
-COUNTS = ("committed", "spent", "head", "examples", "asks", "settled", "changed", "plan")
+COUNTS = ("committed", "spent", "head", "examples", "visits", "asks", "settled", "changed", "plan")
+FOUND = sa.select(*(STUDY.c[name] for name in ("id", "uid", "name", "format", "settings")))  # in every format
 
 
 def create(store: Store, settings: Settings, total: int | None, name: str) -> None:
@@ -34,7 +35,7 @@ def find(store: Store, name: str | None) -> sa.Row:
     """The row of a study of this format; without a name, of the only one there is."""
     if not store.has_tables():
         raise StoreError(f"there is no study in {store.shown!r}; check the address, or create one.")
-    rows = store.read(lambda connection: connection.execute(sa.select(STUDY).order_by(STUDY.c.id)).all())
+    rows = store.read(lambda connection: connection.execute(FOUND.order_by(STUDY.c.id)).all())
     found = [row for row in rows if name in (None, row.name)]
     if len(found) != 1:
         names = ", ".join(repr(row.name) for row in rows) or "none"

@@ -52,13 +52,16 @@ class Plans:
         """The number of settled examples from which on the plan after this one is due."""
         return self.settings.learner.next_plan << version
 
-    def catch_up(self, cells_at) -> int:
-        """Make all plans that are due; the version in force. ``cells_at(event)`` are the cells as of an event."""
+    def catch_up(self, cells_at) -> None:
+        """Make all plans that are due, unless somebody else does. ``cells_at(event)`` are the cells as of an event."""
         while True:
             version, event = self.store.read(self._next)
             if event is None:
-                return version
-            self._insert(version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event)))
+                return
+            with self.store.planning(self.study) as alone:
+                if not alone:
+                    return
+                self._insert(version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event)))
 
     def _next(self, connection: Connection) -> tuple[int, int | None]:
         """The version in force, which is read, and the event of which the next is made, if one is due."""

@@ -1,5 +1,6 @@
 """What a study has bought, for how much, how good its model is, and what more money would bring."""
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,9 @@ import sqlalchemy as sa
 
 from sparing import planning
 from sparing.study import money
-from sparing.study.asks import known_values
-from sparing.study.books import EXAMPLES, TOLD, UNAVAILABLE, ExampleRow
+from sparing.study.rows import EXAMPLES, TOLD, UNAVAILABLE, VISITS, ExampleRow, VisitRow
 from sparing.study.store import ASK, EXAMPLE
+from sparing.study.values import shown_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ class Report:
     money: dict[str, str]
     examples: dict[str, int]
     asks: dict[str, int]
+    on_visits: str  # money spent
     attributes: list[Looked]
     model: dict[str, Any] | None
     forecast: list[planning.Prospect]
@@ -47,6 +49,8 @@ class Report:
         counts = ", ".join(f"{n:,} {state}" for state, n in sorted(self.examples.items())) or "none yet"
         said = [f"Study {self.name!r}: {books}.", f"Examples: {counts}."]
         waiting = self.asks.get("open", 0) + self.asks.get("lapsed", 0)
+        if visits := self.examples.get("visiting", 0) + self.examples.get("predicted", 0):
+            said.append(f"{visits:,} visits, for {self.on_visits} of what was spent.")
         if waiting:
             said.append(f"{self.asks.get('open', 0):,} asks are open and {self.asks.get('lapsed', 0):,} have lapsed.")
         if self.model is not None and "risk" in self.model:
@@ -71,6 +75,7 @@ def report(study, *, forecast: bool) -> Report:
         money=study.money(),
         examples=_counts(study, EXAMPLE),
         asks=_counts(study, ASK),
+        on_visits=_spent_on_visits(study),
         attributes=_looked(study),
         model=None if facts is None else {name: facts[name] for name in chosen if name in facts},
         forecast=_forecast(study) if forecast else [],
@@ -80,6 +85,12 @@ def report(study, *, forecast: bool) -> Report:
 def _counts(study, table: sa.TableClause) -> dict[str, int]:
     states = sa.select(table.c.state, sa.func.count()).where(table.c.study == study._id).group_by(table.c.state)
     return dict(study._store.read(lambda connection: [tuple(row) for row in connection.execute(states)]))
+
+
+def _spent_on_visits(study) -> str:
+    spent = sa.select(sa.func.coalesce(sa.func.sum(ASK.c.paid), 0)).where(ASK.c.study == study._id, ASK.c.example < 0)
+    units = study._store.read(lambda connection: int(connection.execute(spent).scalar_one()))
+    return money.text(units, study.settings.decimals)
 
 
 def _looked(study) -> list[Looked]:
@@ -105,27 +116,29 @@ def _forecast(study) -> list[planning.Prospect]:
     else:
         spends = [amount / unit for amount in np.linspace(row.spent, row.total, 4)[1:] if amount]
     estimator = settings.estimator()
-    return planning.plan(
-        study.cells(), budget=estimator.budget, costs=estimator.costs, groups=estimator.groups, spends=spends
-    )
+    prices = {"budget": estimator.budget, "costs": estimator.costs, "groups": estimator.groups}
+    return planning.plan(study.cells(), **prices, levels=settings.learner.levels, spends=spends)
 
 
 def table(study) -> "pd.DataFrame":
-    """One row for each example."""
+    """One row for each example, and then for each visit, whose plan is -1."""
     import pandas as pd
 
     settings = study.settings
-    rows = study._store.read(
-        lambda connection: [
-            ExampleRow(*row) for row in connection.execute(EXAMPLES.order_by(EXAMPLE.c.number), {"of": study._id})
-        ]
-    )
-    lines = []
-    for row in rows:
-        values = known_values(row).items()
-        lines.append(
-            {"example": row.name, "state": row.state, "plan": row.plan, "event": row.event, "y": settings.label(row.y)}
-            | {settings.attributes[attribute]: value for attribute, value in values if isinstance(value, float)}
-        )
-    columns = ["example", "state", "plan", "event", "y", *settings.attributes]
+    first = sa.case((EXAMPLE.c.number < 0, 1), else_=0)  # those of plans, then visits
+    wanted = EXAMPLES.order_by(first, sa.func.abs(EXAMPLE.c.number))
+
+    def look(connection):
+        rows = [ExampleRow(*row) for row in connection.execute(wanted, {"of": study._id})]
+        visits = [VisitRow(*row) for row in connection.execute(VISITS, {"of": study._id})]
+        return rows, {visit.number: json.loads(visit.said)["prediction"] for visit in visits if visit.said}
+
+    rows, predictions = study._store.read(look)
+    lines = [
+        {"example": row.name, "state": row.state, "plan": row.plan, "event": row.event, "y": settings.label(row.y)}
+        | {"prediction": predictions.get(row.number)}
+        | shown_values(settings, row)
+        for row in rows
+    ]
+    columns = ["example", "state", "plan", "event", "y", "prediction", *settings.attributes]
     return pd.DataFrame(lines, columns=columns).set_index("example")

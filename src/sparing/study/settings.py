@@ -18,6 +18,7 @@ from sparing.estimators.labels import signs
 from sparing.learners.keeping import KeepingLearner
 from sparing.study import money
 
+NO_CATEGORIES = ("", "-", "unavailable", "not bought", "not done", "na", "n/a", "nan")  # these say that there is none
 LEARNERS = ("auto", "pairwise", "factor")  # those that keep what they buy
 
 
@@ -35,11 +36,13 @@ class Settings:
     n_examples: int | None
     seed: int
     lease: float | None  # seconds
+    categories: dict[str, list[str]] | None = None  # of attributes that have some, in the order of their codes
 
     @classmethod
     def checked(
-        cls, attributes, prices, groups, budget, total, classes, options: dict[str, Any], n_examples, seed, lease
-    ) -> tuple["Settings", int | None]:
+        cls, attributes, prices, groups, budget, total, classes, options: dict[str, Any], n_examples, seed, lease,
+        categories,
+    ) -> tuple["Settings", int | None]:  # fmt: skip
         """The settings and the total in units of money; or an error that says what to do."""
         names = _names(attributes, prices)
         costs = None if prices is None else [money.amount(f"the price of {n!r}", p) for n, p in _by(names, prices)]
@@ -60,6 +63,7 @@ class Settings:
             n_examples=n_examples,
             seed=checks.seed(seed),
             lease=None if lease is None else checks.positive("lease", lease),
+            categories=_categories(categories, names),
         )
         if settings.learner.blind_spots:  # and learners refuse what they refuse
             warn(settings.learner.blind_spots, UserWarning, stacklevel=4)
@@ -80,6 +84,22 @@ class Settings:
     def numbers(self) -> dict[str, int]:
         """The number of each attribute."""
         return {name: number for number, name in enumerate(self.attributes)}
+
+    @cached_property
+    def numeric(self) -> dict[str, int]:
+        """The number of each attribute that has no categories."""
+        return {name: number for name, number in self.numbers.items() if name not in self.codes}
+
+    @cached_property
+    def codes(self) -> dict[str, dict[str, float]]:
+        """The code of each category, by attribute."""
+        given = self.categories or {}
+        return {name: {each: float(code) for code, each in enumerate(of)} for name, of in given.items()}
+
+    def shown(self, attribute: int, value: float | str) -> float | str:
+        """A value as it was told: of a category, its name."""
+        of = None if self.categories is None else self.categories.get(self.attributes[attribute])
+        return value if of is None or isinstance(value, str) else of[int(value)]
 
     @cached_property
     def shop(self) -> Shop:
@@ -123,7 +143,7 @@ class Settings:
         classes = {} if self.classes is None else {"classes": self.classes}
         with catch_warnings():
             filterwarnings("ignore", category=UserWarning)  # blind spots were named when the study was created
-            return self.estimator().fit_cells(cells, names=self.attributes, **classes)
+            return self.estimator().fit_cells(cells, names=self.attributes, categories=self.categories, **classes)
 
     def target(self, y) -> float:
         """A target as a number: itself, or the place of a label among the classes."""
@@ -153,6 +173,23 @@ def _names(attributes, prices) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("attributes holds a name twice; give each attribute one of its own.")
     return names
+
+
+def _categories(given: Mapping[str, Any] | None, names: list[str]) -> dict[str, list[str]] | None:
+    """Categories as text, sorted, as those of a data frame are."""
+    if not given:
+        return None
+    found = {}
+    for name, of in given.items():
+        checks.column(name, len(names), names)
+        found[name] = sorted({str(each) for each in of})
+        bad = [each for each in found[name] if each.strip() != each or each.lower() in NO_CATEGORIES]
+        if bad or len(found[name]) < 2 or isinstance(of, str):
+            raise ValueError(
+                f"the categories of {name!r} must be two names or more, none of them {', '.join(NO_CATEGORIES[1:])} or "
+                f"empty; got {of!r}."
+            )
+    return found
 
 
 def _by(names: list[str], given: Mapping | Sequence, missing=None) -> list[tuple[str, Any]]:

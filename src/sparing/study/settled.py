@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from sparing.cells import Cells
-from sparing.study.books import AT_ONCE, EXAMPLES, TOLD, ExampleRow
 from sparing.study.plans import Plans
+from sparing.study.rows import AT_ONCE, EXAMPLES, TOLD, ExampleRow, StudyRow
 from sparing.study.settings import Settings
 from sparing.study.store import EVENT, EXAMPLE, SNAPSHOT
 
@@ -18,17 +18,20 @@ CHANGING = ("tell", "correct", "withdraw")  # kinds of events after which settle
 
 
 class Settled:
-    """Cells as of an event, with the number of the example of each, in the order in which they were settled."""
+    """Cells as of an event, with the number of the example of each, in the order in which they were settled.
 
-    def __init__(self, cells: Cells, numbers: np.ndarray, event: int):
-        self.cells, self.numbers, self.event = cells, numbers, event
+    ``changed`` is the last event by then that changed them, where that was looked up.
+    """
+
+    def __init__(self, cells: Cells, numbers: np.ndarray, event: int, changed: int = 0):
+        self.cells, self.numbers, self.event, self.changed = cells, numbers, event, changed
 
     @classmethod
     def none(cls, settings: Settings) -> "Settled":
         """Before the first event."""
         return cls(Cells(len(settings.attributes), n_outputs=settings.n_outputs), np.empty(0, np.int64), 0)
 
-    def at_head(self, connection: Connection, study: int, plans: Plans, head: int) -> "Settled":
+    def at_head(self, connection: Connection, study: int, plans: Plans, now: StudyRow) -> "Settled":
         """The same as of the last event: only later events, and the examples that they changed, are read."""
         if not self.event:
             changed = _rows(connection, study, EXAMPLE.c.settled.is_not(None))
@@ -43,7 +46,7 @@ class Settled:
         if rows:
             fresh = _cells_of(connection, plans, rows)
             cells, numbers = Cells.merge([cells, fresh]), np.append(numbers, [row.number for row in rows])
-        return Settled(cells, numbers, head)
+        return Settled(cells, numbers, now.head, now.changed)
 
     # A cache that may be deleted -------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sparing.files import InputError, write_csv
-from sparing.study.asks import WORDS
-from sparing.study.books import NOT_BOUGHT, UNAVAILABLE
+from sparing.study.rows import NOT_BOUGHT, UNAVAILABLE
+from sparing.study.settings import Settings
+from sparing.study.values import WORDS
 from sparing.study.views import Ask
 from sparing.tables.names import first_line, refuse_repeated, refuse_unknown
 from sparing.tables.text import opened, read_header
@@ -72,16 +73,16 @@ def _read(study, path: Path) -> list[tuple[str, str, dict[str, Any], Any]]:
                 raise InputError(f"{line} has {len(cells)} cells for {len(header)} columns", "keep all columns")
             row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
             filled = {name: row[name] for name in study.settings.attributes if row.get(name, "") not in ("", NOT_ASKED)}
-            values = {name: _value(name, text, line) for name, text in filled.items()}
+            values = {name: _value(study.settings, name, text, line) for name, text in filled.items()}
             target = _target(study, row.get("target", ""), line)
             if values or target is not None:
                 answers.append((line, row["key"], values, target))
     return answers
 
 
-def _value(name: str, text: str, line: str) -> float | str:
-    if text.lower() in SPELLINGS:
-        return SPELLINGS[text.lower()]
+def _value(settings: Settings, name: str, text: str, line: str) -> float | str:
+    if text.lower() in SPELLINGS or name in settings.codes:
+        return SPELLINGS.get(text.lower(), text)
     try:
         return float(text)
     except ValueError:

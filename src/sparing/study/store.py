@@ -14,6 +14,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
+from sparing.sources.sql import with_driver
 from sparing.study.errors import Conflict, StoreError, StudyError
 
 try:
@@ -21,8 +22,9 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 1  # of the tables; raised with a migration
+FORMAT = 2  # of the tables; raised with a migration
 PATIENCE = 60  # seconds to wait for other writers
+PLANNING = 0x504C414E  # the number of PostgreSQL's lock for whoever makes a plan
 RETRIES = 4  # of a call whose connection was lost: every call may be repeated
 
 T = TypeVar("T")
@@ -33,12 +35,13 @@ def _table(name: str, columns: str) -> sa.TableClause:
 
 
 STUDY = _table(
-    "study", "id uid name format settings decimals total committed spent head examples asks settled changed plan"
+    "study", "id uid name format settings decimals total committed spent head examples visits asks settled changed plan"
 )
 EVENT = _table("event", "study number at actor kind example ask digest body")
 EXAMPLE = _table("example", "study number name plan attributes state told readings y ask settled event")
 ASK = _table("ask", "study number example holder attributes told price paid released state until events")
 PLAN = _table("plan", "study version event n_settled shares chances sparing")
+VISIT = _table("visit", "study number model options said")
 SNAPSHOT = _table("snapshot", "study event kind content")
 
 
@@ -141,6 +144,26 @@ class Store:
                 fcntl.flock(queue, fcntl.LOCK_EX)
             yield
 
+    @contextmanager
+    def planning(self, study: int) -> Iterator[bool]:
+        """Whether nobody else is making a plan for this study; a process that dies leaves that to others."""
+        with ExitStack() as stack:
+            if not self.is_sqlite:
+                connection = stack.enter_context(self.engine.connect())
+                lock = sa.func.pg_try_advisory_xact_lock(PLANNING, study)
+                yield bool(connection.execute(sa.select(lock)).scalar_one())
+                return
+            try:
+                if fcntl is not None:
+                    turn = stack.enter_context(open(f"{self.path}-plan", "ab"))
+                    fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                alone = True
+            except BlockingIOError:
+                alone = False
+            except OSError:  # as in _turn
+                alone = True
+            yield alone
+
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on one consistent state of the database."""
         return self._run(work, {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"})
@@ -191,9 +214,7 @@ class Store:
 def _url(address: str) -> sa.URL:
     if "://" not in address:
         return sa.URL.create("sqlite", database=address)
-    url = sa.make_url(address)
-    if url.drivername in ("postgres", "postgresql"):
-        url = url.set(drivername="postgresql+psycopg")
+    url = with_driver(sa.make_url(address))
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise StoreError(f"{url.drivername} is not supported; give an SQLite file or a postgresql:// address.")
     return url

@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 from sparing.cells import Cells
 from sparing.study import money
+from sparing.study.databases import store_at
 from sparing.study.settings import Settings
 from sparing.study.views import Ask, Example
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sparing.study.books import StudyRow
     from sparing.study.checking import Findings
     from sparing.study.report import Report
+    from sparing.study.rows import StudyRow
     from sparing.study.settled import Settled
+    from sparing.study.visiting import StudyVisit
 
 
 class Study:
@@ -73,6 +75,7 @@ class Study:
         prices: Mapping[str, Any] | Iterable | None = None,
         groups: Mapping[str, Any] | Iterable | None = None,
         total=None,
+        categories: Mapping[str, Iterable[str]] | None = None,
         classes: Iterable | None = None,
         learner: str = "auto",
         penalty: str = "ridge",
@@ -95,9 +98,11 @@ class Study:
         attributes : list of str, optional
             The names of what can be bought; without it, those of ``prices``.
         prices, groups : dict by attribute, or list in their order, optional
-            What each costs, and the panel that it is bought with.
+            What each costs, and the panel that it is bought with. What costs nothing is part of every ask.
         total : str or number, optional
             Money for the whole study; never passed, not by a cent.
+        categories : dict of lists by attribute, optional
+            The names of the categories of attributes that are no numbers; they are told by name.
         classes : list, optional
             Labels, if targets are labels; without them targets are numbers.
         learner, penalty, features, design, second_moments, n_examples
@@ -113,9 +118,9 @@ class Study:
         options = {"learner": learner, "penalty": penalty, "features": features, "design": design}
         settings, units = Settings.checked(
             attributes, prices, groups, budget, total, classes, options | {"second_moments": moments},
-            n_examples, seed, lease,
+            n_examples, seed, lease, categories,
         )  # fmt: skip
-        store = _store_module().Store(address)
+        store = store_at(address)
         from sparing.study import opening
 
         opening.create(store, settings, units, name)
@@ -127,7 +132,7 @@ class Study:
 
         With ``make_plans=False`` plans that are due are left to :meth:`work`, so that no call waits for one.
         """
-        store = _store_module().Store(address)
+        store = store_at(address)
         from sparing.study import opening
 
         return cls(store, opening.find(store, name), make_plans=make_plans)
@@ -205,17 +210,52 @@ class Study:
         ``expected`` is the last event of the example as :meth:`example` shows it: a correction that was made in the
         meantime is not overwritten.
         """
-        calls, settings = self._calls, self.settings
-        new, target = calls.asks.checked_values(settings, values or {}), None if y is None else settings.target(y)
-        return calls.write(
-            self,
-            lambda books: calls.asks.correct(books, settings, name, new, target, expected, calls.actor(who), why),
-        )
+        return self._calls.correct(self, name, values or {}, y, expected, who, why)
 
     def withdraw(self, name: str, *, who: str | None = None, why: str = "") -> int:
         """Keep an example out of the model from now on; the number of the event. What was spent stays spent."""
-        calls = self._calls
-        return calls.write(self, lambda books: calls.asks.withdraw(books, name, calls.actor(who), why))
+        return self._calls.withdraw(self, name, who, why)
+
+    def visit(
+        self, name: str, known: Mapping[str, Any] | None = None, *, price_of_error=None, target_std=None, budget=None,
+        who: str | None = None,
+    ) -> "StudyVisit":  # fmt: skip
+        """Predict for a new case, and buy of it what is worth its price; or go on with such a visit.
+
+        Each purchase is an ask of this study. The model is that of now, and stays the same for this visit. What is
+        bought of a visit depends on its values, so it never enters the model.
+
+        Parameters
+        ----------
+        name : str
+            Of the case; no example that was asked for.
+        known : dict by attribute, optional
+            Values that are known anyway.
+        price_of_error, target_std, budget
+            When to stop, as of :meth:`sparing.BudgetRidge.visit`; whoever goes on with a visit may leave them out.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sparing import Study
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> study = Study.create(folder.name + "/study.db", attributes=list(X), budget=4, total=1500, seed=0)
+        >>> asks = study.ask_many([f"patient-{row}" for row in range(300)])
+        >>> rows = [dict(X.loc[row, list(ask.names)]) for row, ask in enumerate(asks)]
+        >>> events = study.tell_many(zip(asks, rows, y))
+        >>> visit = study.visit("patient-400", known=dict(X.loc[400, ["age", "sex"]]), target_std=60)
+        >>> while (ask := visit.ask()) is not None:
+        ...     event = visit.tell(ask, dict(X.loc[400, list(ask.names)]))
+        >>> visit.why, visit.std <= 60
+        ('the standard deviation is at most 60', True)
+        >>> study.close()
+        """
+        from sparing.study.visiting import visit
+
+        options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
+        return visit(self, name, known, options, who)
 
     def work(self) -> None:
         """Do what no call should wait for: expire leases, make plans that are due, store a snapshot of the cells."""
@@ -227,17 +267,18 @@ class Study:
         """The cells of settled examples, now or as of an event; ``also`` those of files that other studies exported."""
         return self._calls.cells(self, at, also)
 
-    def model(self, *, at: int | None = None, also: Iterable = ()):
+    def model(self, *, at: int | None = None, also: Iterable = ()) -> Any:
         """The fitted estimator, now or as of an event; ``also`` of files that other studies exported.
 
         It is the same object until settled cells change.
         """
-        if at is not None or also:
+        if also:
             return self.settings.fitted(self.cells(at=at, also=also))
-        changed = self._state().changed
-        if self._model is None or self._model[0] != changed:
-            self._model = changed, self.settings.fitted(self.cells())
-        return self._model[1]
+        if at is None:
+            return self._newest_model()[1]
+        if self._model is not None and self._model[0] == at:
+            return self._model[1]
+        return self.settings.fitted(self.cells(at=at))
 
     @property
     def n_examples(self) -> int:
@@ -288,8 +329,11 @@ class Study:
         self._calls.sheets.write_sheet(self, asks, path)
 
     def export(self, path) -> None:
-        """Write the cells of settled examples, with plan and chance of each: .csv or .parquet."""
-        self._calls.transfer.write_exports(self._calls.transfer.exported(self), path)
+        """Write the cells of settled examples, with plan and chance of each: .csv, .parquet or .npz.
+
+        :meth:`sparing.cells.Cells.load` reads an .npz file, which has the names of attributes and of categories, too.
+        """
+        self._calls.transfer.export(self, path)
 
     def backup(self, path, *, force: bool = False) -> None:
         """Copy an SQLite study while others write to it; never copy its file by other means."""
@@ -300,32 +344,9 @@ class Study:
     def _state(self) -> "StudyRow":
         return self._calls.state(self)
 
-
-def merge(paths: Iterable, output) -> int:
-    """Write one file of several that :meth:`Study.export` wrote; how many examples it has.
-
-    Examples are the same if study and name are: equal ones are kept once, and differing ones are refused.
-    """
-    _store_module()
-    from sparing.study import transfer
-
-    together = transfer.merged((str(path), transfer.read_exports(path)) for path in paths)
-    transfer.write_exports(together, output)
-    return len(together)
-
-
-def upgrade(address) -> None:
-    """Bring a database of an older format to the present one; make a backup first."""
-    store = _store_module().Store(address)
-    from sparing.study import opening
-
-    opening.upgrade(store)
-    store.close()
-
-
-def _store_module():
-    try:
-        from sparing.study import store
-    except ImportError as error:
-        raise ImportError('a study needs SQLAlchemy; run: pip install "sparing[sql]"') from error
-    return store
+    def _newest_model(self) -> tuple[int, Any]:
+        """The model of now, and the last event that changed its cells."""
+        if self._model is None or self._model[0] != self._state().changed:
+            settled = self._calls.at_head(self)
+            self._model = settled.changed, self.settings.fitted(settled.cells)
+        return self._model

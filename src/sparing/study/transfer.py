@@ -14,13 +14,14 @@ import numpy as np
 
 from sparing.cells import Cells
 from sparing.files import UNFINISHED, InputError, refuse_to_replace, write_csv, written_whole
-from sparing.study.asks import known_values
 from sparing.study.errors import Conflict, StoreError
 from sparing.study.settings import Settings
+from sparing.study.values import checked_values, shown_values
 from sparing.tables.names import first_line, refuse_unknown
 from sparing.tables.text import opened, read_header
 
 HEADER = ("study", "example", "plan", "settled", "target", "attribute", "value", "chance")
+CATEGORY = "category"  # a last column, in place of a value; files of earlier versions have none
 SUFFIXES = (".csv", ".parquet")
 
 
@@ -31,7 +32,7 @@ class Exported:
     plan: int
     settled: int | None
     target: Any
-    cells: tuple[tuple[str, float, float], ...]  # attribute, value, chance
+    cells: tuple[tuple[str, float | str, float], ...]  # attribute, value or category, chance
 
 
 Exports = dict[tuple[str, str], Exported]  # by the uid of the study and the name of the example
@@ -40,20 +41,27 @@ Exports = dict[tuple[str, str], Exported]  # by the uid of the study and the nam
 # Out ------------------------------------------------------------------------------------------------------------------
 
 
+def export(study, path) -> None:
+    """Write the cells of settled examples in the format that the name ends in."""
+    if Path(path).suffix.lower() == ".npz":
+        study.cells().save(path, names=study.settings.attributes, categories=study.settings.categories)
+    else:
+        write_exports(exported(study), path)
+
+
 def exported(study) -> Exports:
     """All settled examples of a study that were not withdrawn."""
     from sparing.study.settled import settled_rows
+
+    settings = study.settings
 
     def look(connection):
         found = {}
         for row in settled_rows(connection, study._id):
             chances = study._plans.chances(connection, row.plan)
-            cells = tuple(
-                (study.settings.attributes[attribute], value, float(chances[attribute]))
-                for attribute, value in known_values(row).items()
-                if isinstance(value, float)
-            )
-            found[study.uid, row.name] = Exported(row.plan, row.settled, study.settings.label(row.y), cells)
+            values = shown_values(settings, row).items()
+            cells = tuple((name, value, float(chances[settings.numbers[name]])) for name, value in values)
+            found[study.uid, row.name] = Exported(row.plan, row.settled, settings.label(row.y), cells)
         return found
 
     return study._store.read(look)
@@ -62,16 +70,17 @@ def exported(study) -> Exports:
 def write_exports(exports: Exports, path) -> None:
     """One line for each cell; an example without any has one line without an attribute. CSV or Parquet."""
     rows = [
-        (uid, name, each.plan, each.settled, each.target, *cell)
+        (uid, name, each.plan, each.settled, each.target, attribute,
+         *((None, chance, value) if isinstance(value, str) else (value, chance, None)))
         for (uid, name), each in exports.items()
-        for cell in (each.cells or [("", None, None)])
-    ]
+        for attribute, value, chance in (each.cells or [("", None, None)])
+    ]  # fmt: skip
     if _suffix(path) == ".csv":
-        write_csv(path, HEADER, ([_text(value) for value in row] for row in rows))
+        write_csv(path, (*HEADER, CATEGORY), ([_text(value) for value in row] for row in rows))
         return
     pd = _pandas()
     with written_whole(path) as file:
-        pd.DataFrame(rows, columns=list(HEADER)).to_parquet(file, index=False)
+        pd.DataFrame(rows, columns=[*HEADER, CATEGORY]).to_parquet(file, index=False)
 
 
 def _text(value) -> str:
@@ -89,8 +98,8 @@ def read_exports(path) -> Exports:
     try:
         rows = _csv_rows(path) if _suffix(path) == ".csv" else _parquet_rows(path)
         found: dict[tuple[str, str], Exported] = {}
-        for uid, name, plan, settled, target, attribute, value, chance in rows:
-            cell = ((str(attribute), float(value), float(chance)),) if attribute else ()
+        for uid, name, plan, settled, target, attribute, value, chance, category in rows:
+            cell = ((str(attribute), category or float(value), float(chance)),) if attribute else ()
             before = found.get((uid, name))
             cells = cell if before is None else before.cells + cell
             found[uid, name] = Exported(int(plan), int(settled), _target(target), cells)
@@ -107,14 +116,16 @@ def _csv_rows(path: Path) -> list[list[str]]:
     with opened(path) as file:
         header = read_header(file)
         refuse_unknown(HEADER, header.names, "column", path.name)
-        at = [header.names.index(name) for name in HEADER]
-        return [[row[place] for place in at] for row in csv.reader(file, delimiter=header.separator) if row]
+        at = {name: place for place, name in enumerate(header.names)}
+        rows = csv.reader(file, delimiter=header.separator)
+        return [[row[at[name]] if name in at else "" for name in (*HEADER, CATEGORY)] for row in rows if row]
 
 
 def _parquet_rows(path: Path) -> list[tuple]:
     frame = _pandas().read_parquet(path)
     refuse_unknown(HEADER, list(frame.columns), "column", path.name)
-    return list(frame[list(HEADER)].itertuples(index=False, name=None))
+    categories = frame[CATEGORY].fillna("") if CATEGORY in frame else ""
+    return list(frame[list(HEADER)].assign(**{CATEGORY: categories}).itertuples(index=False, name=None))
 
 
 def _target(value):
@@ -146,10 +157,10 @@ def cells_of(exports: Exports, settings: Settings) -> Cells:
         unknown = [attribute for attribute, _, _ in each.cells if attribute not in settings.numbers]
         if unknown:
             raise ValueError(f"{name!r} has a value of {unknown[0]!r}, which is no attribute of this study.")
-        numbers = [settings.numbers[attribute] for attribute, _, _ in each.cells]
-        values, chances = [cell[1] for cell in each.cells], [cell[2] for cell in each.cells]
+        values = checked_values(settings, {attribute: value for attribute, value, _ in each.cells})
+        chances = [chance for _, _, chance in each.cells]
         target = settings.learnt(np.array([settings.target(each.target)]))
-        cells.append(numbers, values, target, probabilities=chances)
+        cells.append(list(values), list(values.values()), target, probabilities=chances)
     return cells
 
 

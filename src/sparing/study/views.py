@@ -7,7 +7,7 @@ from sparing.study import money
 from sparing.study.settings import Settings
 
 if TYPE_CHECKING:
-    from sparing.study.books import AskRow, ExampleRow
+    from sparing.study.rows import AskRow, ExampleRow
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Ask:
     @classmethod
     def of(cls, settings: Settings, uid: str, row: "AskRow", example: "ExampleRow") -> "Ask":
         """The ask of this row."""
-        from sparing.study.asks import whole_numbers
+        from sparing.study.values import whole_numbers
 
         attributes = whole_numbers(row.attributes)
         names = tuple(settings.attributes[attribute] for attribute in attributes)
@@ -50,7 +50,7 @@ class Example:
     @classmethod
     def of(cls, settings: Settings, row: "ExampleRow") -> "Example":
         """The example of this row."""
-        from sparing.study.asks import known_values
+        from sparing.study.values import known_values
 
-        known = {settings.attributes[attribute]: value for attribute, value in known_values(row).items()}
+        known = {settings.attributes[attribute]: value for attribute, value in known_values(settings, row).items()}
         return cls(row.name, row.number, row.plan, row.state, known, settings.label(row.y), row.event)

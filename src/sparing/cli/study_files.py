@@ -1,0 +1,50 @@
+"""Commands of studies about files: `export`, `merge`, `backup`, `upgrade`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparing.cli.app import Force
+from sparing.cli.study_options import Address, Name, Output, opened, refusals, study_app
+from sparing.cli.writing import Writer
+
+
+@study_app.command("export")
+def export_command(
+    address: Address, output: Output = Path("sparing-cells.csv"), name: Name = None, force: Force = False
+) -> None:
+    """Write the cells of settled examples, with plan and chance of each: .csv or .parquet."""
+    with opened(address, name) as study:
+        Writer([output], inputs=[address], force=force).write("cells", output, study.export)
+
+
+@study_app.command("merge")
+def merge_command(
+    files: Annotated[list[Path], typer.Argument(help="Files that `study export` wrote.")],
+    output: Output = Path("sparing-merged.csv"),
+    force: Force = False,
+) -> None:
+    """Write one file of several: equal examples once, differing ones are refused."""
+    with refusals():
+        from sparing.study import merge
+
+        Writer([output], inputs=files, force=force).write("cells", output, lambda path: merge(files, path))
+
+
+@study_app.command("backup")
+def backup_command(address: Address, output: Output, name: Name = None, force: Force = False) -> None:
+    """Copy a study's file while others write to it."""
+    with opened(address, name) as study:
+        writer = Writer([output], inputs=[address], force=force)
+        writer.write("backup", output, lambda path: study.backup(path, force=True))
+
+
+@study_app.command("upgrade")
+def upgrade_command(address: Address) -> None:
+    """Bring a database of an older format to the present one; make a backup first."""
+    with refusals():
+        from sparing.study import upgrade
+
+        upgrade(address)
+        print(f"{address} has the present format")

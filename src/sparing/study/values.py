@@ -1,0 +1,95 @@
+"""Values as people tell them and as the tables store them."""
+
+from collections.abc import Iterator
+from math import isfinite, isnan, nan
+from struct import pack, unpack
+from typing import Any
+
+from sparing import checks
+from sparing.study.rows import NOT_BOUGHT, TOLD, UNAVAILABLE, ExampleRow
+from sparing.study.settings import Settings
+
+WORDS = {UNAVAILABLE: "unavailable", NOT_BOUGHT: "not bought"}
+CODES: dict[Any, int] = {word: code for code, word in WORDS.items()}
+Values = dict[int, float | str]  # by the number of the attribute: a number, the code of a category, or a word
+
+
+# In the tables --------------------------------------------------------------------------------------------------------
+
+
+def packed(attributes: list[int]) -> bytes:
+    """Attributes, as they are stored."""
+    return pack(f"<{len(attributes)}i", *attributes)
+
+
+def whole_numbers(stored: bytes) -> tuple[int, ...]:
+    """Attributes that were stored."""
+    return unpack(f"<{len(stored) // 4}i", stored)
+
+
+def unread(n: int) -> bytes:
+    """So many values of which nothing is known, as they are stored."""
+    return pack(f"<{n}d", *[nan] * n)
+
+
+def readings_of(row: ExampleRow) -> Iterator[tuple[int, int, float]]:
+    """Of each attribute that was asked for: its number, what is known (TOLD, ...), and the value or NaN."""
+    readings = unpack(f"<{len(row.told)}d", row.readings)
+    return zip(whole_numbers(row.attributes), row.told, readings, strict=True)
+
+
+# As people see them ---------------------------------------------------------------------------------------------------
+
+
+def known_values(settings: Settings, row: ExampleRow) -> dict[int, float | str | None]:
+    """What is known of an example, by the number of the attribute.
+
+    A number, the name of a category, a word for what has no value, or None where it is awaited.
+    """
+    return {
+        attribute: settings.shown(attribute, reading) if code == TOLD else WORDS.get(code)
+        for attribute, code, reading in readings_of(row)
+    }
+
+
+def shown_values(settings: Settings, row: ExampleRow) -> dict[str, float | str]:
+    """The values themselves, by name: only what was told."""
+    told = [(attribute, reading) for attribute, code, reading in readings_of(row) if code == TOLD]
+    return {settings.attributes[attribute]: settings.shown(attribute, reading) for attribute, reading in told}
+
+
+def checked_values(settings: Settings, values) -> Values:
+    """Values by number: finite numbers, codes of categories, or a word; None and NaN are unavailable."""
+    read: Values = {}
+    numeric = settings.numeric
+    for name, value in dict(values).items():
+        number = numeric.get(name)
+        if number is not None and type(value) is float and isfinite(value):  # as a rule
+            read[number] = value
+        else:
+            read[_number(settings, name)] = _checked(settings, name, value)
+    return read
+
+
+def _number(settings: Settings, name) -> int:
+    if name in settings.numbers:
+        return settings.numbers[name]
+    checks.column(name, len(settings.attributes), settings.attributes)
+    raise ValueError(f"attributes are told by name; got {name!r}.")
+
+
+def _checked(settings: Settings, name: str, value) -> float | str:
+    if isinstance(value, str) and value in CODES:
+        return value
+    if value is None or (isinstance(value, float) and isnan(value)):
+        return WORDS[UNAVAILABLE]
+    categories, text = settings.codes.get(name), f"{value:g}" if isinstance(value, float) else str(value)
+    if categories is not None and text in categories:
+        return categories[text]
+    if categories is None and isinstance(value, checks.NUMBER) and not isinstance(value, bool) and isfinite(value):
+        return float(value)
+    wanted = "a finite number" if categories is None else f"one of its categories ({', '.join(categories)})"
+    raise ValueError(
+        f"{name} is {value!r}; tell {wanted}, None (or 'unavailable') for a value that was paid for but is "
+        "unavailable, or 'not bought'."
+    )

@@ -1,0 +1,179 @@
+"""A visit of a study: value by value of a new case, each an ask of the same books."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from sparing.prediction.visit import Offer, Visit
+from sparing.study import calls, money, visits
+from sparing.study.asks import known_example
+from sparing.study.books import Books
+from sparing.study.errors import Conflict
+from sparing.study.rows import AWAITED, NOT_BOUGHT, TOLD, ExampleRow
+from sparing.study.values import Values, checked_values, readings_of, shown_values
+from sparing.study.views import Ask
+
+if TYPE_CHECKING:
+    from sparing.study.study import Study
+
+OPTIONS = ("price_of_error", "target_std", "budget")
+
+
+class StudyVisit:
+    """Asks for the values of one new case that are worth their price, in the books of a study; by ``study.visit``.
+
+    What to buy next is a pure function of the model with which the visit was begun, of its options, and of what is
+    known of the case: whoever opens the visit again goes on where it stands. What was bought of a visit never enters
+    the model, even where its target is told later, since it was chosen by the values of the case.
+    """
+
+    def __init__(self, study: "Study", name: str, model, who: str):
+        self.name, self.who = name, who
+        self._study, self._model = study, model
+        self._row, self._visit = self._look()
+
+    # Asking and telling ----------------------------------------------------------------------------------------------
+
+    def ask(self) -> Ask | None:
+        """What to buy next, its price reserved; the same until it is told. None: nothing is worth its price.
+
+        Refused with ``Taken`` while somebody else buys, and with ``OverBudget`` if the money left does not pay for it.
+        """
+        while True:
+            query = self._visit.ask()
+            wanted = [] if query is None else query.attributes.tolist()
+            is_current, asked = calls.write(self._study, partial(self._ask, wanted=wanted))
+            self._row, self._visit = self._look(self._row)
+            if is_current:
+                return asked
+
+    def _ask(self, books: Books, wanted: list[int]) -> tuple[bool, Ask | None]:
+        """Whether nobody has told anything since it was decided what to buy; and the ask."""
+        example = books.example(self._row.number)
+        if example.event != self._row.event:
+            return False, None
+        if wanted or visits.is_awaited(example) or example.state == "withdrawn":
+            made = visits.ask_next(books, self._study.settings, example, wanted, self.who)
+            return True, Ask.of(self._study.settings, books.uid, made, example)
+        visits.stop(books, example, self._said(), self.who)
+        return True, None
+
+    def tell(self, ask: Ask | str, values: Mapping[str, Any] | Sequence, y=None) -> int:
+        """Book what was bought, as :meth:`Study.tell` does; a sequence is in the order of ``ask.names``.
+
+        ``y`` is the target, should it ever be known; it may be told later.
+        """
+        if isinstance(ask, Ask) and not isinstance(values, Mapping):
+            values = dict(zip(ask.names, values, strict=True))
+        event = self._study.tell(ask, values, y, who=self.who)  # type: ignore[arg-type]  # a mapping now
+        self._row, self._visit = self._look(self._row)
+        return event
+
+    # What is known now -----------------------------------------------------------------------------------------------
+
+    @property
+    def prediction(self):
+        """The target, or the label, that follows from what is known."""
+        return self._visit.prediction
+
+    @property
+    def std(self):
+        """The standard deviation of the target given what is known; None for classes."""
+        return self._visit.std
+
+    @property
+    def proba(self):
+        """The probabilities of the classes; None for regressors."""
+        return self._visit.proba
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The values that are known, by name."""
+        return shown_values(self._study.settings, self._row)
+
+    @property
+    def spent(self) -> float:
+        """What was paid for them so far."""
+        return self._visit.spent
+
+    @property
+    def why(self) -> str:
+        """Why ``ask`` returned None; "" if it did not."""
+        return "" if visits.is_awaited(self._row) else self._visit.why
+
+    @property
+    def offer(self) -> Offer | None:
+        """What the purchase costs that ``ask`` returned, and what it is worth; None if it returned none."""
+        return self._visit.offer
+
+    def _said(self) -> dict[str, Any]:
+        """The prediction, as the books keep it."""
+        label, proba = self.prediction, self.proba
+        chances = None if proba is None else [float(chance) for chance in proba]
+        plain = label.item() if hasattr(label, "item") else label
+        return {"prediction": plain, "std": self.std, "proba": chances, "why": self._visit.why}
+
+    # From the books to the model's question --------------------------------------------------------------------------
+
+    def _look(self, before: ExampleRow | None = None) -> tuple[ExampleRow, Visit]:
+        """What is known, and what that means to the model."""
+        row, options = self._study._store.read(lambda connection: _read(connection, self._study, self.name))
+        if before is not None and before.event == row.event:
+            return row, self._visit
+        visit = self._resumed(row, options)
+        visit.ask()
+        return row, visit
+
+    def _resumed(self, row: ExampleRow, options: dict[str, Any]) -> Visit:
+        """The model's visit, told what is known and what was bought; what is awaited was not bought yet."""
+        settings, n_known = self._study.settings, len(options["known"])
+        known, bought, declined = {}, {}, []
+        for place, (attribute, code, reading) in enumerate(readings_of(row)):
+            value = settings.shown(attribute, reading) if code == TOLD else nan
+            if place < n_known and code == TOLD:
+                known[settings.attributes[attribute]] = value
+            elif place < n_known or code == NOT_BOUGHT:
+                declined.append(attribute)
+            elif code != AWAITED:
+                bought[attribute] = value
+        visit = self._model.visit(known, **{option: options[option] for option in OPTIONS})
+        visit.recall(list(bought), bought.values(), declined=declined)
+        return visit
+
+
+def _read(connection, study: "Study", name: str) -> tuple[ExampleRow, dict[str, Any]]:
+    books = Books(connection, study._id, lock=False)
+    row = known_example(books, name)
+    return row, json.loads(books.visit(row.number).options)
+
+
+def visit(study: "Study", name: str, known, options: dict[str, Any], who: str | None) -> StudyVisit:
+    """Begin a visit, or go on with one. What the model refuses is refused before anything is noted."""
+    name, who, settings = calls.checked_name("name", name), calls.actor(who), study.settings
+    options = {option: _number(option, value) for option, value in options.items()}
+    checked = checked_values(settings, known or {})
+    values: Values = {attribute: value for attribute, value in checked.items() if isinstance(value, float)}
+    event = study._store.read(lambda connection: _model_event(Books(connection, study._id, lock=False), name))
+    if event is None:
+        event, model = study._newest_model()
+        if not model.learner_.n_rounds:
+            raise Conflict("a visit needs a model, and no example is settled yet; tell some first.")
+        model.visit({settings.attributes[at]: settings.shown(at, value) for at, value in values.items()}, **options)
+
+    def begin(books: Books) -> int:
+        return books.visit(visits.begin(books, name, values, options, event, who).number).model
+
+    return StudyVisit(study, name, study.model(at=calls.write(study, begin)), who)
+
+
+def _number(option: str, value) -> float | None:
+    """Money may be written as text."""
+    return None if value is None else float(money.amount(option, value))
+
+
+def _model_event(books: Books, name: str) -> int | None:
+    """The event as of which the model was fitted, if the visit has begun."""
+    example = books.named(name)
+    return books.visit(example.number).model if example is not None and example.is_visit else None
