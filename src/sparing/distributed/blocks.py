@@ -1,0 +1,161 @@
+"""Rows and targets in blocks that are loaded on the workers: of Dask arrays, data frames, or Parquet files."""
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask import array, delayed
+from distributed import Client
+
+from sparing.sources.parquet import _is_numeric
+
+
+class Blocks(NamedTuple):
+    """Blocks of rows: how to load them, and what is known of all of them before a value is looked at."""
+
+    X: list  # one Delayed per block
+    y: list
+    sizes: list[int]  # rows of each block
+    n_attributes: int
+    names: list[str] | None
+    several: bool  # whether targets are a matrix
+
+    @property
+    def n_rows(self) -> int:
+        """Of all blocks."""
+        return sum(self.sizes)
+
+    @property
+    def starts(self) -> list[int]:
+        """The number of the first row of each block."""
+        return [0, *np.cumsum(self.sizes).tolist()[:-1]]
+
+
+def load(X, y, client: Client) -> Blocks:
+    """The blocks of what a caller passed; chunks of unknown length are counted on the workers."""
+    if (paths := paths_in(X)) is not None:
+        return _of_files(paths, y, client)
+    names = list(X.columns) if hasattr(X, "columns") else None
+    X, y = as_array(X), _targets(y)
+    X = X.rechunk({1: -1})
+    if y.shape[0] != X.shape[0]:
+        raise ValueError(f"y has {y.shape[0]} targets for {X.shape[0]} rows; pass one target per row.")
+    y = y.rechunk({0: X.chunks[0]} | ({1: -1} if y.ndim == 2 else {}))
+    sizes = [int(size) for size in X.chunks[0]]
+    kept = [at for at, size in enumerate(sizes) if size]
+    of_X, of_y = X.to_delayed().ravel(), y.to_delayed().ravel()
+    return Blocks(
+        [of_X[at] for at in kept], [of_y[at] for at in kept], [sizes[at] for at in kept], X.shape[1], names, y.ndim == 2
+    )
+
+
+def publish_columns(estimator, blocks: Blocks) -> None:
+    """What columns the estimator was fitted to, and no longer those of an earlier fit."""
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = blocks.n_attributes
+    if blocks.names is not None:
+        estimator.feature_names_in_ = np.asarray(blocks.names, dtype=object)
+
+
+def paths_in(X) -> list[str] | None:
+    """The paths, if this is a list of files."""
+    if not isinstance(X, list | tuple) or not all(isinstance(path, str | PathLike) for path in X):
+        return None
+    if not X:
+        raise ValueError("the list of Parquet files is empty; pass at least one.")
+    return [fspath(path) for path in X]
+
+
+def as_array(X) -> Any:
+    """A Dask array or data frame as an array of rows whose chunks have known lengths."""
+    if hasattr(X, "to_dask_array"):
+        _refuse_other_than_numbers({name: kind for name, kind in X.dtypes.items() if kind.kind not in "fiub"})
+        X = X.astype(np.float64).to_dask_array(lengths=True)
+    if not isinstance(X, array.Array) or X.ndim != 2:
+        raise ValueError(
+            f"X must be a Dask array of rows, a Dask data frame or a list of Parquet files; got {type(X).__name__}. "
+            "For an array in memory call the estimator's own fit, or dask.array.from_array first."
+        )
+    return _counted(X)
+
+
+def _targets(y):
+    y = y.to_dask_array(lengths=True) if hasattr(y, "to_dask_array") else y
+    if not isinstance(y, array.Array):
+        y = array.from_array(np.asarray(y))
+    if y.ndim not in (1, 2):
+        raise ValueError(f"y must be a vector, or a matrix with one column per output; got {y.ndim} dimensions.")
+    return _counted(y)
+
+
+def _refuse_other_than_numbers(others: Mapping[str, Any]) -> None:
+    """Refuse columns of other types, which are given by their names."""
+    if others:
+        name = next(iter(others))
+        raise ValueError(
+            f"column {name!r} holds {others[name]}; on many machines columns are numbers. Turn it into "
+            "indicators, or fit on one machine."
+        )
+
+
+def _counted(of_rows: array.Array) -> array.Array:
+    return of_rows.compute_chunk_sizes() if np.isnan(of_rows.chunks[0]).any() else of_rows
+
+
+# Parquet -------------------------------------------------------------------------------------------------------------
+
+
+class Footer(NamedTuple):
+    """What a file says of itself."""
+
+    n_rows: int
+    columns: list[str]
+    others: dict[str, str]  # the types of columns that are no numbers
+
+
+def _of_files(paths: list[str], target, client: Client) -> Blocks:
+    """Each file that has rows is a block."""
+    several = isinstance(target, list | tuple)
+    targets = list(target) if several else [target]
+    if not all(isinstance(name, str) for name in targets):
+        raise ValueError("with a list of Parquet files, y is the name of the target's column, or a list of names.")
+    footers = client.gather(client.map(_footer, paths, pure=False))
+    columns = footers[0].columns
+    names = [name for name in columns if name not in targets]
+    numbers = columns if several else names  # a single target may be labels
+    for path, footer in zip(paths, footers, strict=True):
+        if footer.columns != columns or not set(targets) <= set(columns):
+            raise ValueError(f"{path} has columns {footer.columns}; expected {columns}, among them {targets}.")
+        _refuse_other_than_numbers({name: kind for name, kind in footer.others.items() if name in numbers})
+    kept = [(path, footer.n_rows) for path, footer in zip(paths, footers, strict=True) if footer.n_rows]
+    if not kept:
+        raise ValueError("the Parquet files have columns but no rows; there is nothing to learn from.")
+    X = [delayed(read_columns, pure=False)(path, names) for path, _ in kept]
+    y = [delayed(read_columns, pure=False)(path, targets if several else target) for path, _ in kept]
+    return Blocks(X, y, [n_rows for _, n_rows in kept], len(names), names, several)
+
+
+def _footer(path: str) -> Footer:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        return Footer(file.metadata.num_rows, file.schema_arrow.names, _others(file.schema_arrow))
+
+
+def _others(schema) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema if not _is_numeric(field.type)}
+
+
+def read_columns(path: str, columns) -> np.ndarray:
+    """Columns of a Parquet file as a matrix of numbers, or one as a vector; nulls are NaN."""
+    from pyarrow.parquet import read_table
+
+    if isinstance(columns, str):
+        return read_table(path, columns=[columns]).column(0).to_numpy()
+    table = read_table(path, columns=columns)
+    _refuse_other_than_numbers(_others(table.schema))
+    rows = np.empty((table.num_rows, len(columns)))
+    for at, name in enumerate(columns):
+        rows[:, at] = table.column(name).to_numpy()
+    return rows

@@ -1,0 +1,108 @@
+"""Cells that stay on the workers, with the methods of :class:`~sparing.cells.Cells` that models need."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NoReturn
+
+from sparing.cells import Cells
+from sparing.distributed.order import every_in_order
+from sparing.distributed.parts import Parts
+from sparing.models.em import Standardization, StandardizedCells
+from sparing.models.summary import Summary
+
+
+class CellsInParts:
+    """What was bought, in the order of the rows, part by part.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of :class:`~sparing.cells.Cells`.
+    n_examples, n_attributes, n_outputs : int
+    """
+
+    is_weighted = False
+
+    def __init__(self, parts: Parts, n_examples: int, n_attributes: int, n_outputs: int):
+        self.n_examples, self.n_attributes, self.n_outputs = n_examples, n_attributes, n_outputs
+        self._parts: Parts | None = parts
+        self._bought = self  # what these cells were made from, and how
+        self._changes: tuple[tuple[Callable[..., Cells], tuple], ...] = ()
+        self._samples: dict[int, Cells] = {}
+
+    @property
+    def parts(self) -> Parts:
+        """Where they are."""
+        if self._parts is None:
+            raise ValueError(
+                "these cells stayed on the workers when their model was copied; gather() them before, or fit again."
+            )
+        return self._parts
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of a model predicts as it does, but the cells stay on the workers."""
+        return vars(self) | {"_parts": None, "_bought": None, "_samples": {}}
+
+    @cached_property
+    def _n_cells(self) -> int:
+        return self.summed(len)
+
+    def __len__(self) -> int:
+        return self._n_cells
+
+    def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
+        """The sum over all parts of what a function says of their cells."""
+        return self.parts.summed(function, *arguments, combine=combine)
+
+    def mapped(self, function: Callable[..., Cells], *arguments) -> "CellsInParts":
+        """What a function makes of the cells of every part, which must keep the examples and their order."""
+        sizes = (self.n_examples, self.n_attributes, self.n_outputs)
+        changed = CellsInParts(self.parts.each(function, *arguments), *sizes)
+        changed._bought, changed._changes = self._bought, (*self._changes, (function, arguments))
+        return changed
+
+    def only(self, wanted) -> "CellsInParts":
+        """The cells of these attributes alone."""
+        return self if wanted.all() else self.mapped(Cells.only, wanted)
+
+    def every(self, step: int) -> Cells:
+        """Every so many-th example in the order that one machine has them in, here: a sample to choose models by."""
+        samples = self._bought._samples
+        if step not in samples:
+            samples[step] = every_in_order(self._bought.parts, step)
+        sample = samples[step]
+        for function, arguments in self._changes:
+            sample = function(sample, *arguments)
+        return sample
+
+    def standardized(self, summary: Summary) -> "StandardizedParts":
+        """The same in units of this summary."""
+        return StandardizedParts(self, summary)
+
+    def to_learn_from(self) -> "CellsInParts":
+        """These very cells: sums do not depend on their order, and samples are taken in order."""
+        return self
+
+    def gather(self) -> Cells:
+        """All of them, here: for whoever has the room."""
+        return Cells.merge(self.parts.gathered())
+
+    def _are_elsewhere(self, *_, **__) -> NoReturn:
+        raise ValueError(
+            "the cells of this model are on the workers of a cluster. To go on learning, or to save it with its cells, "
+            "get them first: model.learner_.bought = model.learner_.bought.gather()."
+        )
+
+    extend = append = take = state = _are_elsewhere
+
+
+class StandardizedParts(Standardization):
+    """Cells in units of a summary: the workers have them, the client has the way back."""
+
+    def __init__(self, cells: CellsInParts, summary: Summary):
+        super().__init__(summary, float(cells.n_examples))
+        self.summed = cells.parts.each(_standardized, summary).summed
+
+
+def _standardized(cells: Cells, summary: Summary) -> StandardizedCells:
+    return StandardizedCells(cells, summary, n_parts=1)

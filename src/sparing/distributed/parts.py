@@ -1,0 +1,84 @@
+"""Data in parts on the workers: functions of every part, and their sums by a tree."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from distributed import Client, Future
+
+from sparing.linalg.threads import one_blas_thread
+
+
+class Parts:
+    """One value for each part of the rows, on the workers.
+
+    Every task is a pure function of other tasks, so whatever a worker held when it died is computed again.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    futures : list of distributed.Future
+        In the order of the rows.
+    """
+
+    def __init__(self, client: Client, futures: Iterable[Future]):
+        self.client, self.futures = client, list(futures)
+
+    def __len__(self) -> int:
+        return len(self.futures)
+
+    def each(self, function: Callable, *arguments) -> "Parts":
+        """What a function makes of every part, which also stays where it is."""
+        shared = hold(self.client, arguments)
+        name = function.__name__.strip("_")
+        tasks = self.client.map(run, self.futures, function=function, shared=shared, key=name, pure=False)
+        return Parts(self.client, tasks)
+
+    def gathered(self) -> list[Any]:
+        """All of them, here: for what is small."""
+        return self.client.gather(self.futures)
+
+    def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
+        """The sum over parts of what a function says of them; ``combine`` adds up what two of them say.
+
+        Neighbours are added up first, then neighbours of those: an order that the number of parts alone decides.
+        """
+        futures = self.each(function, *arguments).futures
+        while len(futures) > 1:
+            odd = futures[len(futures) // 2 * 2 :]
+            futures = self.client.map(combine or added, futures[:-1:2], futures[1::2], key="added", pure=False) + odd
+        return futures[0].result()
+
+
+def hold(client: Client, value) -> Future:
+    """A value on the workers that outlives each of them: as a task, it can be computed again."""
+    return client.submit(_itself, in_c_order(value), pure=False)
+
+
+def run(part, function: Callable, shared: tuple):
+    """A task: as many of them run at once as there are cores, so each takes one."""
+    with one_blas_thread(True):
+        return in_c_order(function(part, *shared))
+
+
+def added(one, other):
+    """The sum of two results; of tuples, entry by entry."""
+    if not isinstance(one, tuple):
+        return one + other
+    return _like(one, [added(mine, yours) for mine, yours in zip(one, other, strict=True)])
+
+
+def in_c_order(value):
+    """The same with all arrays in C order: a transfer may change the order, and with it the last bits of products."""
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="C")
+    return _like(value, map(in_c_order, value)) if isinstance(value, tuple) else value
+
+
+def _like(one: tuple, entries: Iterable) -> tuple:
+    """A tuple, or named tuple, of the same kind."""
+    return type(one)(*entries) if hasattr(one, "_fields") else tuple(entries)
+
+
+def _itself(value):
+    return value
