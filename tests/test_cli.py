@@ -15,6 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from sparing import demonstration
 from sparing.cli import app
 from sparing.compare import ALGORITHMS, Row, compare
 from sparing.compare.result import Comparison
@@ -46,12 +47,22 @@ def is_picture(path: Path) -> bool:
     return path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.stat().st_size > 10_000
 
 
-def test_demo_shows_a_table_and_writes_a_picture(run, tmp_path):
-    result = run("demo", *QUICK)
+def test_demo_tells_its_story_and_writes_a_picture(run, tmp_path):
+    result = run("demo", "--splits", 2)
     assert result.exit_code == 0, result.output
-    for label in ("AERR", "DDAERR", "two-phased", "online", "offline", "did best", "picture: sparing-demo.png"):
-        assert label in result.output
+    for words in (*demonstration.WAYS, "a new patient", "body mass index for $1.00", "picture: sparing-demo.png"):
+        assert words in result.output
     assert is_picture(tmp_path / "sparing-demo.png")
+
+
+def test_compare_has_data_of_its_own(run, tmp_path):
+    result = run("compare", "--demo", "--budget", 6, "--algorithms", "AERR,Ridge", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "1,797 rows, 64 attributes" in result.output
+    assert is_picture(tmp_path / "sparing-compare.png")
+    for arguments in (["compare"], ["compare", "--demo", "houses.csv"]):
+        refused = run(*arguments)
+        assert (refused.exit_code, "pass a file, or --demo" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -65,7 +76,7 @@ def test_tables_are_whole_in_a_terminal_of_80_columns_and_in_a_pipe(run, monkeyp
     rows[0] = rows[0]._replace(error=10.5)
     made = Comparison(rows, list(ALGORITHMS), 100, 100, 64, 6, 0.5)
     monkeypatch.setattr("sparing.compare.compare", lambda *_, **__: made)
-    result = run("demo")
+    result = run("compare", "--demo")
     assert result.exit_code == 0, result.output
     lines = re.sub("\x1b[^m]*m", "", result.output).splitlines()
     shown = [line.rstrip() for line in lines if line.count("±") > 1]
@@ -164,13 +175,10 @@ def python(code: str, **options) -> subprocess.CompletedProcess:
 
 
 def test_without_matplotlib_the_table_still_appears(tmp_path):
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from sparing.cli import app; app(['demo', '--seeds', '1', '--points', '1'])"
-    )
+    code = "import sys; sys.modules['matplotlib'] = None\nfrom sparing.cli import app; app(['demo', '--splits', '1'])"
     done = python(code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "DDAERR" in done.stdout
+    assert "a few chosen tests of everybody" in done.stdout
     assert 'no picture: drawing needs matplotlib; run: pip install "sparing[plot]"' in done.stdout
 
 
@@ -207,11 +215,11 @@ def listen_to_interrupts():
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
 def test_interrupt_ends_cleanly(tmp_path):
-    command = [sys.executable, "-m", "sparing", "demo", "--seeds", "5000"]
+    command = [sys.executable, "-m", "sparing", "demo", "--splits", "5000"]
     options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     options["preexec_fn"] = listen_to_interrupts
     with subprocess.Popen(command, **options) as process:
-        assert "1,797 images" in process.stdout.readline()
+        assert "diabetes" in process.stdout.readline()
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         try:

@@ -13,17 +13,24 @@ import sparing
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+CODE_AND_OUTPUT = re.compile(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", re.S)
 BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{number}")
+    pytest.param(block, output, id=f"{page.name}-{number}")
     for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf8"), re.S))
+    for number, (block, output) in enumerate(CODE_AND_OUTPUT.findall(page.read_text(encoding="utf8")))
 ]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_blocks_run(block, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("block", "output"), BLOCKS)
+def test_python_blocks_run_and_print_what_is_shown(block, output, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "document", "exec"), {"__name__": "document"})
+    if output:
+        assert capsys.readouterr().out == output
+
+
+def test_the_readme_is_short_enough_to_read():
+    assert len((ROOT / "README.md").read_text(encoding="utf8").splitlines()) <= 150
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -95,12 +95,18 @@ def test_prices_are_those_of_columns_and_may_be_zero(patients):
     assert by_column["age"].spent == 0.0
     assert sum(bought.spent for bought in report.attributes) == pytest.approx(report.model.spent_)
     assert report.model.spent_ <= 6.5 * (N - 2)
+    paid = fit_table(table, budget=6.5, prices=prices)
+    assert paid.model.cells_ > len(paid.model.learner_.bought)  # some were unavailable, and paid for
+    assert sum(bought.spent for bought in paid.attributes) == pytest.approx(paid.model.spent_)
 
 
 def test_missing_values_cost_nothing_if_that_is_asked_for(patients):
     result = run("fit", "patients.csv", "--target", "stay", "--budget", 3, "--free-missing", "--output", "out")
     assert result.exit_code == 0, result.output
     assert "paid for" not in result.output
+    with np.load("out-cells.npz") as cells:
+        assert cells["names"].tolist() == ["ward", "age", "glucose", "smoker", "admitted", "weight"]
+        assert cells["categories.smoker"].tolist() == ["no", "yes"]
     report = pd.read_csv("out-weights.csv")
     assert f"for {report['spent'].sum():,.2f}, of 398 examples" in result.output
 
@@ -177,6 +183,7 @@ def test_a_text_target_with_a_blank(tmp_path, kind):
     ("text", "message"),
     [
         ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose' .*did you mean 'glucose' where it says 'gl"),
+        ("attribute,cost\nglocose,2\n", "no price for 'glucose' .2 without one.; did you mean 'glucose' where it says"),
         ("attribute,cost\nage,1\n", r"no price for 'glucose' \(1 without one\); add a line for each"),
         ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number, zero for"),
     ],
@@ -222,3 +229,13 @@ def test_a_plan_goes_on_from_a_model(patients):
     assert pilot.prices.costs.tolist() == [2.0] * 6
     result = run("plan", "sparing-fit-model.sparing", "--budget", 6, "--spends", "1200,2400", "--repetitions", 2)
     assert result.exit_code == 0, result.output
+
+
+def test_targets_far_out_are_pointed_out(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]).assign(y=rng.normal(size=60))
+    for far, said in ((0, False), (2, True)):
+        frame.loc[: far - 1, "y"] = 500.0
+        frame.to_csv(tmp_path / "table.csv", index=False)
+        lines = fit_table(read_table(tmp_path / "table.csv", "y"), budget=2).lines()
+        assert any(line.startswith("Targets farther than") and ": 2." in line for line in lines) == said

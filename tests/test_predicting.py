@@ -132,3 +132,14 @@ def test_a_model_without_names_refuses_a_frame(tmp_path):
     again = load_model(save_model(model, tmp_path / "model"))
     with pytest.raises(ValueError, match="fitted without names"):
         predict_rows(again, FRAME)
+
+
+def test_categories_that_were_never_seen_are_pointed_out():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"ward": rng.choice(["A", "B"], 80), "age": rng.normal(60, 10, 80)})
+    model = BudgetRidge(2, random_state=0).fit(frame, frame["age"] + 5.0 * (frame["ward"] == "A"))
+    new = pd.DataFrame({"ward": ["C", "A", None, "D"], "age": [50.0, 60.0, 70.0, 80.0]})
+    assert predict_rows(model, new).notes == [
+        "column 'ward': 'C' and 1 more never seen when the model was fitted: taken as unknown."
+    ]
+    assert predict_rows(model, new[1:3]).notes == []

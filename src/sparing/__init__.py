@@ -6,7 +6,7 @@ Names are imported when they are first used, so that ``import sparing`` costs no
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BudgetClassifier",
@@ -24,6 +24,7 @@ __all__ = [
     "compare",
     "datasets",
     "designs",
+    "distributed",
     "estimators",
     "geometry",
     "learners",
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         compare,
         datasets,
         designs,
+        distributed,
         estimators,
         geometry,
         learners,

@@ -186,6 +186,15 @@ def infinite(row: int, column: int) -> InfiniteValue:
     )
 
 
+def no_infinity(values: np.ndarray, first: int, attributes: np.ndarray) -> np.ndarray:
+    """These values of attributes of the examples from ``first`` on, unless one is infinite."""
+    wrong = np.isinf(values)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise infinite(first + int(row), int(attributes[column]))
+    return values
+
+
 def refuse_missing_targets(y) -> None:
     """Refuse targets of which some are missing, of whatever kind they are; what they are otherwise is left open."""
     if hasattr(y, "isna"):  # a pandas Series or frame

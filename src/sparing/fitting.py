@@ -11,11 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from sparing.estimators import BudgetClassifier, BudgetLasso, BudgetRidge, save_model
+from sparing.estimators.from_source import is_source
 from sparing.files import InputError, write_csv, write_text
 from sparing.judging import Verdict, judge
 from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
+from sparing.tables.columnar import file_bytes
 
+FAR = 10  # interquartile ranges from the median: such targets are pointed out
 LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
 FILES = {  # ends of file names
     "weights": "-weights.csv",
@@ -33,7 +36,7 @@ class Bought:
     weight: float | None  # None where the attribute has a curve, categories, or a weight for each of many classes
     effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight where it has one
     looks: int
-    spent: float
+    spent: float  # on looks, and on values that were unavailable but paid for
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Report:
     model: Any
     table: Table
     attributes: list[Bought]
-    verdict: Verdict | None = None  # of a classifier
+    verdict: Verdict | None = None  # of a classifier, unless rows were not read
 
     @property
     def has_curves(self) -> bool:
@@ -54,13 +57,16 @@ class Report:
         """The result in sentences."""
         model, facts = self.model, self.model.report_
         said = [self._purchases()]
-        if self.verdict is not None:
-            said += [_named_classes(model.classes_, self.table), str(self.verdict)]
+        if is_source(source := getattr(self.table, "X", None)):
+            said.append(_bytes_read(source))
+        if hasattr(model, "classes_"):
+            said += [_named_classes(model.classes_, self.table), *([] if self.verdict is None else [str(self.verdict)])]
         elif "r2" in facts:
             said.append(_quality(facts["r2"], facts["r2_interval"]))
+            said += _far_targets(self.table.y) if hasattr(self.table, "y") else []
         never = sum(bought.looks == 0 for bought in self.attributes)
         if never:
-            said.append(f"{never:,} attributes were never bought (too expensive, or too many); their weight is 0.")
+            said.append(f"Never bought, as too expensive, too many, or an identifier: {never:,}; their weight is 0.")
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
@@ -94,7 +100,9 @@ class Report:
         }
         store = getattr(self.model.learner_, "bought", None)
         if store is not None:  # online learners keep nothing
-            writers["cells"] = store.save
+            columns = self.model._columns
+            categories = {} if columns is None else columns.categories_by_name
+            writers["cells"] = partial(store.save, names=self.table.names, categories=categories)
         return writers
 
     def _write_weights(self, path: Path) -> None:
@@ -103,7 +111,7 @@ class Report:
     def _write_description(self, path: Path) -> None:
         described = {
             "target": self.table.target,
-            "classes": None if self.verdict is None else self.model.classes_.tolist(),
+            "classes": None if self.table.labels is None else self.model.classes_.tolist(),
             "intercept": _plain(self.model.intercept_),
             "spent": self.model.spent_,
         }
@@ -117,6 +125,13 @@ class Report:
         write_text(path, json.dumps(described, indent=1) + "\n")
 
 
+def _bytes_read(source) -> str:
+    """What was read of the files."""
+    all_bytes = file_bytes(source)
+    part = f"{source.bytes_read / 1e6:,.1f} of {all_bytes / 1e6:,.1f} MB ({source.bytes_read / all_bytes:.1%})"
+    return f"{part} were read, of {source.blocks().size:,} row groups: errors go by row group."
+
+
 def _plain(numbers):
     """Numbers for JSON: one alone, several as a list."""
     return np.squeeze(numbers).tolist()
@@ -127,6 +142,18 @@ def _named_classes(classes, table: Table) -> str:
     names = [repr(label) for label in classes.tolist()]
     said = f"Target {table.target!r} is a class ({table.why}): {', '.join(names)}."
     return f"{said} Positive weights speak for {names[1]}." if len(names) == 2 else said
+
+
+def _far_targets(y: np.ndarray) -> list[str]:
+    """A word on targets that are so far from the others that squared errors are mostly theirs."""
+    low, middle, high = np.percentile(y, [25, 50, 75])
+    far = int(np.sum(np.abs(y - middle) > FAR * (high - low))) if high > low else 0
+    if not far:
+        return []
+    return [
+        f"Targets farther than {FAR} interquartile ranges from the median: {far:,}. Squared errors are mostly theirs: "
+        "a model of the target's logarithm, or of the other rows, may serve you better."
+    ]
 
 
 def _quality(r2: float, interval: tuple[float, float]) -> str:
@@ -156,9 +183,9 @@ def fit_table(
 
     ``progress`` is called with the fraction of the work that was just done.
     """
-    if table.X.shape[0] < LEAST_ROWS:
+    if len(table.y) < LEAST_ROWS:
         raise ValueError(
-            f"{table.X.shape[0]} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
+            f"{len(table.y)} rows are too few to learn from and to estimate an error; pass {LEAST_ROWS} or more."
         )
     classes = table.labels is not None
     if classes and penalty != "ridge":
@@ -172,11 +199,12 @@ def fit_table(
     options |= {"random_state": random_state, "total_budget": total_budget, "pay_for_missing": pay_for_missing}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
-    report, judging = progress or unnoticed, 0.5 if classes else 0.0  # a second model is fitted to judge classes
+    judged = classes and not is_source(table.X)  # by a second model, and rows that are read whole
+    report, judging = progress or unnoticed, 0.5 if judged else 0.0
     model = cls(budget=budget, verbose=lambda part: report((1.0 - judging) * part), **options)
     model.fit(_named(table), table.y).set_params(verbose=False)
     model.target_name_ = table.target
-    verdict = judge(model, _named(table), table.y, random_state) if classes else None
+    verdict = judge(model, _named(table), table.y, random_state) if judged else None
     report(judging)
     if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
@@ -185,7 +213,7 @@ def fit_table(
 
 def _named(table: Table):
     """The attributes with their names, by which `predict` finds them again; columns of npz files have numbers only."""
-    if hasattr(table.X, "columns") or sparse.issparse(table.X) or table.names[0] == "x0":
+    if hasattr(table.X, "columns") or is_source(table.X) or sparse.issparse(table.X) or table.names[0] == "x0":
         return table.X
     from pandas import DataFrame
 
@@ -199,8 +227,11 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
     if hasattr(learner, "bought"):
         summary = summarize(learner.bought)
         looks, spread = np.bincount(learner.bought.attributes, minlength=d), summary.spreads
+        in_vain = learner.buyer.ledger.in_vain if model.pay_for_missing else ()
+        paid = looks + np.pad(np.array(in_vain, np.int64), (0, d - len(in_vain)))
     else:
         looks, spread = learner.looks, np.sqrt(learner.variances)
+        paid = looks
     costs = np.full(d, float(model.budget is not None)) if prices is None else prices.costs
     weights: list[float | None] = [None] * d
     if hasattr(model, "coef_"):
@@ -213,7 +244,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
             starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
             weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [
-        Bought(name, weight, float(effect), int(n), float(n * c))
-        for name, weight, effect, n, c in zip(table.names, weights, effects, looks, costs, strict=True)
+        Bought(name, weight, float(effect), int(n), float(times * c))
+        for name, weight, effect, n, times, c in zip(table.names, weights, effects, looks, paid, costs, strict=True)
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))

@@ -185,6 +185,40 @@ def plot_route(route, path, *, title: str = "") -> Path:
     return save_picture(figure, path)
 
 
+def plot_demonstration(curves, steps, truth: float, path, *, titles: Sequence[str]) -> Path:
+    """Draw the two parts of the demonstration: R² against money for each way to buy, and the visit of a new patient.
+
+    ``curves`` maps the name of a way to points (spent, lower, median, upper); ``steps`` are those of the visit.
+    """
+    figure = empty_figure(figsize=(10.0, 4.2))
+    learning, visit = figure.subplots(1, 2, width_ratios=(3, 2))
+    for (way, points), colour, marker in zip(curves.items(), (PURPLE, ORANGE, BLACK), "*ov", strict=True):
+        spent, lower, middle, upper = zip(*points, strict=True)
+        learning.plot(spent, middle, label=way, color=colour, marker=marker, markersize=7)
+        learning.fill_between(spent, lower, upper, color=colour, alpha=0.12, linewidth=0)
+    label_powers(learning)
+    learning.set(xlabel="dollars spent on tests (log scale)", ylim=(0.0, 0.6))
+    learning.set_ylabel("R² on new patients\n(median and quartiles of the splits)")
+    learning.legend(frameon=False, loc="lower right")
+    _plot_visit(visit, steps, truth)
+    for axes, title in zip((learning, visit), titles, strict=True):
+        _finish(axes, title)
+    return save_picture(figure, path)
+
+
+def _plot_visit(axes, steps, truth: float) -> None:
+    """Prediction and its standard deviation after each purchase, from the top down, beside what came."""
+    places = range(len(steps))
+    predictions, stds = [step.prediction for step in steps], [step.std for step in steps]
+    axes.axvline(truth, color=GREEN, linestyle="--", linewidth=1.2)
+    place = {"xytext": (4, 0), "textcoords": "offset points", "va": "top", "color": GREEN}
+    axes.annotate("a year later", (truth, -0.55), **place)
+    axes.errorbar(predictions, places, xerr=stds, color=PURPLE, marker="o", capsize=4, linestyle="")
+    words = [f"+ {step.test}\n${step.price:.2f}" if step.test else "on file\n$0.00" for step in steps]
+    axes.set_yticks(places, words, parse_math=False)
+    axes.set(xlabel="predicted progression (± its std)", ylim=(len(steps) - 0.6, -0.6))
+
+
 # Parts --------------------------------------------------------------------------------------------------------------
 
 

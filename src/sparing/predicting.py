@@ -76,12 +76,25 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
         near = [(name, other) for name in missing for other in get_close_matches(name, others, 1, cutoff=0.8)]
         hint = f" Is {near[0][1]!r} meant for {near[0][0]!r}?" if near else ""
         notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.{hint}")
+    notes += _unseen_categories(model, frame)
     left_out = [name for name in others if name != target]
     if left_out:
         notes.append(f"{these(left_out, 'column')} not used: the model was not fitted with them.")
     if target in others:
         notes.append(f"column {target!r} is what is predicted; its values were not used.")
     return frame.reindex(columns=wanted), notes
+
+
+def _unseen_categories(model, frame) -> list[str]:
+    """What is said of categories that the model does not know, which are unknown values."""
+    known = model._columns.categories_by_name if model._columns is not None else {}
+    notes = []
+    for name in known.keys() & set(frame.columns):
+        new = sorted(set(frame[name].dropna().astype(str)) - set(known[name].astype(str)))
+        if new:
+            more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
+            notes.append(f"column {name!r}: {new[0]!r}{more} never seen when the model was fitted: taken as unknown.")
+    return sorted(notes)
 
 
 def _matrix(model, X, source: str):

@@ -89,6 +89,21 @@ def test_chunks_of_declared_categories_are_learnt_as_one_frame():
     np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
 
 
+def test_later_chunks_may_not_bring_categories_or_columns_of_which_the_first_knew_nothing():
+    X, y = penguins()
+    X["day"] = 0.0
+    first = X["species"] != "Gentoo"
+    model = BudgetRidge(3, random_state=0).partial_fit(X[first], y[first])
+    bought = model.cells_
+    with pytest.raises(ValueError, match=r"'species' has the category 'Gentoo'.*CategoricalDtype"):
+        model.partial_fit(X, y)
+    assert model.cells_ == bought
+    with pytest.warns(UserWarning, match="no value at all"):
+        model = BudgetRidge(3, random_state=0).partial_fit(X.assign(day=np.nan), y)
+    with pytest.raises(ValueError, match="'day' has values, but had none"):
+        model.partial_fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("rows", "named", "values"),
     [

@@ -43,6 +43,17 @@ def test_what_is_left_of_variances_and_covariances_is_that_of_inverses(model):
     np.testing.assert_allclose(known.with_outputs, left @ WEIGHTS, rtol=1e-10, atol=1e-10)
 
 
+def test_looks_share_their_rows_and_never_spoil_those_of_others(model):
+    """Memory is O(d) per look along a chain; whoever goes another way from a shared stage gets rows of their own."""
+    first = Knowledge.of_nothing(model).after([4])
+    one, other = first.after([1, 6]), first.after([2, 0, 7])
+    assert one.room is first.room is not other.room
+    for known in (one, other, one.after([3, 5, 2]), one):
+        alone = Knowledge.of_nothing(model).after(known.looks)
+        np.testing.assert_array_equal(known.rows, alone.rows)
+        np.testing.assert_array_equal(known.outputs, alone.outputs)
+
+
 def test_the_gain_of_a_panel_is_the_chain_of_its_members(model):
     known = Knowledge.of_nothing(model).after([4])
     panels = np.array([[0, 1, 2], [7, 3, 5]])

@@ -1,5 +1,7 @@
 """Data on which nobody can do better than a lower bound says: by the effective dimension, and from few attributes."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -11,7 +13,7 @@ with the eigenvalues l. The target is +1 or -1, and leans by sqrt(d / (6 n)) tow
 little as {n} examples can just not tell (Agarwal & Gonen, Theorem 6)."""
 
 
-def make_lower_bound(n_samples, spectrum, random_state=None, *, return_X_y=False):
+def make_lower_bound(n_samples, spectrum, random_state=None, *, return_X_y=False) -> Any:
     r"""Data of a given spectrum on which the excess risk is at least :func:`sparing.theory.lower_risk_bound`.
 
     :math:`x = \sqrt{d \lambda_i} e_i` for i drawn alike, and :math:`y = \pm 1` with
@@ -63,7 +65,7 @@ example, and the target is always 1. To learn the signs they must be found among
 says nothing (Hazan & Koren 2012, appendix B)."""
 
 
-def make_hidden_signs(n_samples, n_attributes, excess, random_state=None, *, return_X_y=False):
+def make_hidden_signs(n_samples, n_attributes, excess, random_state=None, *, return_X_y=False) -> Any:
     r"""The data of Hazan & Koren's lower bound for learners of few attributes (2012, appendix B.2).
 
     :math:`k = \mathrm{round}(1/\epsilon^2)` of d attributes, T, have a hidden sign :math:`r_i`. An example is

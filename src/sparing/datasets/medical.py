@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ MEDICAL = {
 }
 
 
-def load_medical(name, *, dtype=np.float64, return_X_y=False):
+def load_medical(name, *, dtype=np.float64, return_X_y=False) -> Any:
     """Patients, medical tests, and what each test costs in Canadian dollars (Turney 1995).
 
     Parameters

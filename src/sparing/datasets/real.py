@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +29,7 @@ COVERTYPE_NAMES = [
 DIGIT_NAMES = [f"pixel_{row}_{column}" for row in range(8) for column in range(8)]
 
 
-def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64, return_X_y=False):
+def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64, return_X_y=False) -> Any:
     """Two handwritten digits of MNIST: 28 by 28 pixels from 0 to 255, in the original order.
 
     Parameters
@@ -64,7 +65,7 @@ def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64,
     )
 
 
-def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=False):
+def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=False) -> Any:
     """Two handwritten digits of 8 by 8 pixels from 0 to 16, out of those that come with scikit-learn.
 
     Parameters
@@ -95,7 +96,7 @@ def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=Fal
     )
 
 
-def load_digits_parity(*, dtype=np.float64, return_X_y=False):
+def load_digits_parity(*, dtype=np.float64, return_X_y=False) -> Any:
     """All 1,797 handwritten digits that come with scikit-learn, 8 by 8 pixels: +1 for odd ones, -1 for even ones.
 
     Examples
@@ -115,7 +116,7 @@ def load_digits_parity(*, dtype=np.float64, return_X_y=False):
     )
 
 
-def load_covertype(positive=2, *, dtype=np.float64, return_X_y=False):
+def load_covertype(positive=2, *, dtype=np.float64, return_X_y=False) -> Any:
     """Forest cover of 581,012 patches of land: ten measurements, 44 indicators, in UCI's order and units.
 
     Parameters
@@ -146,7 +147,7 @@ def load_covertype(positive=2, *, dtype=np.float64, return_X_y=False):
     )
 
 
-def load_rcv1(*, dtype=np.float64, return_X_y=False):
+def load_rcv1(*, dtype=np.float64, return_X_y=False) -> Any:
     """Newswire stories as 47,236 term weights, each story of L2 norm 1; about 75 of them are not zero.
 
     Corporate and economic news (CCAT, ECAT) become +1, government and markets (GCAT, MCAT) -1; stories on

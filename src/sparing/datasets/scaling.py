@@ -1,6 +1,6 @@
 """The papers' scaling of real data."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ class Scaling(NamedTuple):
         return X if self.offset is None else X + self.offset
 
 
-def scale_max_abs(X, *, center=True):
+def scale_max_abs(X, *, center: bool = True) -> tuple[Any, Scaling]:
     """Centre each attribute, then divide it by its largest absolute value, as Kukliansky & Shamir 2015 did.
 
     Parameters

@@ -2,6 +2,7 @@
 
 import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def make_power_law(
     *,
     dtype=np.float64,
     return_X_y=False,
-):
+) -> Any:
     r"""Sparse 0/1 attributes that fall off by a power law: the steeper, the more an informed learner gains.
 
     Attribute i is 1 with probability :math:`u_i \propto i^{exponent}`, independently; the target is

@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -192,13 +192,13 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
 
     _losses: ClassVar[tuple[str, ...]] = ("squared", "absolute")
 
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Learn from all rows of X, in their order."""
         X, y = self._check(X, y=y, y_numeric=True, reset=True)
         self._learn(X, y[:, None], reset=True, n_passes=checks.whole("n_passes", self.n_passes))
         return self
 
-    def partial_fit(self, X, y):
+    def partial_fit(self, X, y) -> Self:
         """Learn from more rows."""
         reset = not hasattr(self, "_races")
         X, y = self._check(X, y=y, y_numeric=True, reset=reset)
@@ -210,7 +210,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
         self.step_size_ = float(self.step_size_[0])
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """Linear predictions."""
         return self._scores(X)[:, 0]
 

@@ -1,7 +1,7 @@
 """Online linear classification with the AdaGrad family."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -46,7 +46,7 @@ class OnlineClassifier(LinearClassifier, OnlineLinear):
 
     _losses: ClassVar[tuple[str, ...]] = ("logistic", "hinge", "squared")
 
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Learn from all rows of X, in their order."""
         X, y = self._check(X, y=y, reset=True)
         check_classification_targets(y)
@@ -54,7 +54,7 @@ class OnlineClassifier(LinearClassifier, OnlineLinear):
         self._learn_labels(X, y, classes, reset=True, n_passes=checks.whole("n_passes", self.n_passes))
         return self
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X, y, classes=None) -> Self:
         """Learn from more rows; ``classes`` names all labels at the first call."""
         reset = not hasattr(self, "_races")
         X, y = self._check(X, y=y, reset=reset)

@@ -1,8 +1,9 @@
 """Regression from a few attributes of each example, or from what a sum of money buys of it."""
 
 from dataclasses import dataclass
+from typing import Self
 
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from sparing.estimators.budget_base import BudgetEstimator
@@ -31,8 +32,9 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     is bought are refused, and change nothing.
 
     A column of a data frame is one purchase, whatever it holds. Text and pandas categories are categorical: what each
-    category adds is learnt, and one that was not in the first rows (nor declared by the dtype) is an unavailable value.
-    Dates become days since the first. To know its categories, a frame is read whole, once.
+    category adds is learnt. ``partial_fit`` refuses a category that was neither in its first rows nor declared by the
+    dtype; when predicting, an unknown one is an unavailable value. Dates become days since the first. To know its
+    categories, a frame is read whole, once.
 
     Examples
     --------
@@ -60,25 +62,29 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     (['A', 'B', 'C'], [0, 2, 0])
     """
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, target=None) -> Self:
         """Learn from all rows of X, looking at ``budget`` attributes of each.
 
+        X may also be a source (:mod:`sparing.sources`); ``target`` then names its column to predict, in place of y.
         ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
         """
-        X, y = self._check_X_y(X, y, reset=True, multi_output=True, y_numeric=True)
+        X, y = self._check_fit(X, y, target, multi_output=True, y_numeric=True)
         self._learn(X, y, sample_weight, reset=True, whole=True)
         return self
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Learn from more rows. The result does not depend on how rows are cut into chunks."""
         reset = not hasattr(self, "_fit")
         X, y = self._check_X_y(X, y, reset=reset, multi_output=True, y_numeric=True)
         self._learn(X, y, sample_weight, reset=reset)
         return self
 
-    def fit_cells(self, cells, *, names=None):
-        """Learn from cells that were bought elsewhere, such as those of a study; ``names`` are those of the columns."""
-        self._learn_cells(cells, names)
+    def fit_cells(self, cells, *, names=None, categories=None) -> Self:
+        """Learn from cells that were bought elsewhere, such as those of a study.
+
+        ``names`` are those of the columns; ``categories`` are lists by name, of columns whose values are their codes.
+        """
+        self._learn_cells(cells, names, categories)
         return self
 
     def _model_shape(self, of_outputs):
@@ -86,7 +92,7 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
             return of_outputs
         return of_outputs[0] if of_outputs.ndim > 1 else float(of_outputs[0])
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> BaseEstimator:
         """A plain fitted scikit-learn model with the same predictions."""
         return self._copy_to(Ridge(fit_intercept=self.fit_intercept))
 
@@ -121,7 +127,7 @@ class BudgetLasso(BudgetRidge):
 
     _penalty = "lasso"
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> BaseEstimator:
         """A plain fitted scikit-learn model with the same predictions."""
         plain = LinearRegression if self._several else Lasso  # Lasso cannot predict several outputs of sparse rows
         return self._copy_to(plain(fit_intercept=self.fit_intercept))

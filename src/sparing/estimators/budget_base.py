@@ -1,21 +1,24 @@
 """What the budget estimators share: their options, the learner that follows from them, and the fitted model."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from warnings import warn
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks, designs
 from sparing.cells import Cells
-from sparing.estimators.columns import Columns, is_frame, learn_columns
+from sparing.estimators.checked_input import CheckedInput
+from sparing.estimators.columns import declared_columns
+from sparing.estimators.from_source import is_source
 from sparing.estimators.known_in_part import KnownInPart
 from sparing.estimators.online_fit import PILOT_LOOKS, OnlineFit, is_auto
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
+from sparing.learners.from_sources import rotation
 from sparing.learners.keepers import WIDEST_LASSO
 from sparing.learners.keeping import KeepingLearner
 from sparing.progress import Stages, noticed
@@ -29,7 +32,7 @@ KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
 
 
 @dataclass(eq=False, repr=False)
-class BudgetEstimator(KnownInPart, BaseEstimator):
+class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
     """What regressors and the classifier share: options, the loop over chunks, and what a fit leaves behind."""
 
     budget: Any = "auto"
@@ -53,7 +56,6 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
     pilot: int | None = None
     fit_intercept: bool = True
 
-    _columns = cast("Columns | None", None)  # no parameter, so not annotated
     _penalty: ClassVar[str] = "ridge"
     _online_reason: ClassVar[str] = ""  # why only an online learner will do
 
@@ -185,48 +187,23 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
 
     # From rows to a model --------------------------------------------------------------------------------------------
 
-    def _check_X(self, X, *, reset: bool, **more):
-        if reset:
-            self._columns = self._learn_columns(X)
-        if is_frame(X) and self._columns is not None and list(X.columns) == self._columns.names:
-            X = self._columns.encode(X)
-        try:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], **more)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            raise ValueError(f"{error}; text is taken in columns of a pandas DataFrame.") from error
-
-    def _learn_columns(self, X) -> Columns | None:
-        """What the columns of a data frame are; arrays are not read."""
-        if not is_frame(X):
-            return None
-        columns, notes = learn_columns(X)
-        for note in notes:
-            warn(note, UserWarning, stacklevel=5)
-        return columns
-
-    def _check_X_y(self, X, y, *, reset: bool, **more):
-        """Rows to learn from; NaN is an unavailable value. Arrays are not read: values are checked when bought."""
-        checks.refuse_missing_targets(y)
-        checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)
-        return checks.matrix(checked), y
-
     def _learn(self, X, y, sample_weight=None, *, reset: bool, whole: bool = False) -> None:
         """Learn from these rows. If they are the ``whole`` of all, the model is solved for at once."""
         several = np.ndim(y) == 2
-        y, weights = checks.targets(y, X.shape[0]), checks.weights(sample_weight, X.shape[0])
+        y, weights = checks.targets(y), checks.weights(sample_weight, len(y))
         if weights is not None and not weights.all():  # such rows are not there: nothing is bought of them
+            if is_source(X):
+                raise ValueError("sample_weight is zero for some examples of the source; leave them out of it.")
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
             if not y.size and whole:
                 raise ValueError("sample_weight is zero everywhere: there is nothing to learn from.")
-        n_examples = X.shape[0] if whole else None
+        n_examples = len(y) if whole else None
         fit = self._start(y.shape[1], n_examples) if reset else self._fit
         if y.shape[1] != fit.n_outputs:
             raise ValueError(f"y has {y.shape[1]} outputs; the rows before had {fit.n_outputs}.")
         with noticed(self.verbose, "learning") as progress:
             work = Stages(progress, {})
-            fit.run_checked(X, y, weights, progress=lambda rows: work.advance(BUYING * rows / X.shape[0]))
+            self._buy(fit, X, y, weights, lambda rows: work.advance(BUYING * rows / len(y)))
             if n_examples is not None and isinstance(fit, KeepingLearner):  # partial_fit leaves it to its first use
                 fit.solve(lambda part: work.advance((1.0 - BUYING) * part))
             work.finish()
@@ -236,9 +213,24 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         if n_examples is not None:
             self._warn_of_few_looks(n_examples)
 
-    def _learn_cells(self, cells: Cells, names) -> None:
+    def _buy(self, fit: OnlineFit | KeepingLearner, X, y, weights, progress) -> None:
+        """Let the learner go over these rows."""
+        if not is_source(X):
+            fit.run_checked(X, y, weights, progress=progress)
+        elif isinstance(fit, KeepingLearner):
+            if hasattr(X, "read_block"):
+                self._warn_of_few_blocks(len(X.blocks()), rotation(fit.buyer.shop))
+            fit.run(X, y, sample_weight=weights, progress=progress)
+        else:
+            raise ValueError(
+                f"an online learner, chosen because {fit.why}, takes rows in memory; run one of sparing.learners over "
+                "the source, or leave out learner='online'."
+            )
+
+    def _learn_cells(self, cells: Cells, names, categories) -> None:
         """Learn from cells that were bought elsewhere."""
         self.n_features_in_ = cells.n_attributes
+        self._columns = declared_columns(() if names is None else names, categories) if categories else None
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         fit = self._start(cells.n_outputs, None)
@@ -272,6 +264,16 @@ class BudgetEstimator(KnownInPart, BaseEstimator):
         else:
             return
         warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _warn_of_few_blocks(self, n_blocks: int, needed: int) -> None:
+        """Warn of blocks that are too few to read every column once."""
+        if n_blocks < needed:
+            warn(
+                f"{n_blocks} blocks {self._budget_in_words()} leave columns that are never read; {needed} would read "
+                "each of them once. Raise the budget, or write the data anew in smaller blocks.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
 
     def _budget_in_words(self) -> str:
         budget = self._budget()

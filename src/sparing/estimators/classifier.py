@@ -1,9 +1,10 @@
 """Classification from a few attributes of each example."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -51,12 +52,13 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
 
     class_weight: Any = None
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, target=None) -> Self:
         """Learn from all rows of X, looking at ``budget`` attributes of each.
 
+        X may also be a source (:mod:`sparing.sources`); ``target`` then names its column to predict, in place of y.
         ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
         """
-        X, y = self._check_X_y(X, y, reset=True)
+        X, y = self._check_fit(X, y, target)
         check_classification_targets(y)
         classes = unique_labels(y)
         weights = self._example_weights(y, classes, sample_weight)
@@ -64,7 +66,7 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
         self.classes_ = classes
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Learn from more rows; ``classes`` names all labels at the first call."""
         reset = not hasattr(self, "_fit")
         X, y = self._check_X_y(X, y, reset=reset)
@@ -79,12 +81,15 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
         self.classes_ = known
         return self
 
-    def fit_cells(self, cells, *, classes, names=None):
-        """Learn from cells that were bought elsewhere, whose targets are signs: one column, or one for each class."""
+    def fit_cells(self, cells, *, classes, names=None, categories=None) -> Self:
+        """Learn from cells that were bought elsewhere, whose targets are signs: one column, or one for each class.
+
+        ``names`` and ``categories`` are as of :meth:`BudgetRidge.fit_cells`.
+        """
         classes = unique_labels(classes)
         if cells.n_outputs != (1 if len(classes) == 2 else len(classes)):
             raise ValueError(f"the cells have {cells.n_outputs} targets for {len(classes)} classes; pass all classes.")
-        self._learn_cells(cells, names)
+        self._learn_cells(cells, names, categories)
         self.classes_ = classes
         return self
 
@@ -119,7 +124,7 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
             return 1.0 / priors
         return np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()])
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> BaseEstimator:
         """A plain fitted scikit-learn model with the same predictions."""
         plain = self._copy_to(SGDClassifier(loss="squared_error", fit_intercept=self.fit_intercept))
         plain.coef_, plain.intercept_ = self._decision_weights(plain.coef_, plain.intercept_)

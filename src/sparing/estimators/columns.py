@@ -3,8 +3,10 @@
 Each stays one column, which is bought, priced and reported under its own name; only its values become numbers.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -64,6 +66,16 @@ class Columns:
             for kind, of in zip(self.kinds, self.categories, strict=True)
         ])  # fmt: skip
 
+    def only(self, places) -> "Columns":
+        """These columns alone, in the order named."""
+        names, kinds, categories = ([of[at] for at in places] for of in (self.names, self.kinds, self.categories))
+        return Columns(names, kinds, categories, self.first_days[places])
+
+    @property
+    def categories_by_name(self) -> dict[Any, np.ndarray]:
+        """The categories of those columns that have some."""
+        return {name: of for name, of in zip(self.names, self.categories, strict=True) if of.size}
+
     def encode(self, frame):
         """The frame with all columns as numbers; as it is, where they are."""
         if set(self.kinds) == {NUMBER} and all(isinstance(of, np.dtype) and of.kind != "O" for of in frame.dtypes):
@@ -75,6 +87,23 @@ class Columns:
             if places:
                 numbers[:, places] = make(frame, places)
         return type(frame)(numbers, columns=frame.columns, index=frame.index)
+
+    def refuse_news(self, frame) -> None:
+        """Refuse rows to learn from that the first rows said nothing of: what is learnt would depend on the chunks."""
+        for at, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
+            column = frame.iloc[:, at]
+            if kind == CATEGORY:
+                new = set(_texts(column)) - {None, *self.categories[at].tolist()}
+                if new:
+                    raise ValueError(
+                        f"column {name!r} has the category {min(new)!r}, which was not among the first rows; declare "
+                        "all categories from the first call of partial_fit on, by a pandas.CategoricalDtype."
+                    )
+            elif kind == NOTHING and _is_numeric(column) and column.notna().any():
+                raise ValueError(
+                    f"column {name!r} has values, but had none among the first rows, and is never bought; begin "
+                    "partial_fit with rows that have some, or leave it out."
+                )
 
     def _numbers(self, frame, places: list[int]) -> np.ndarray:
         part = frame.iloc[:, places]
@@ -145,6 +174,16 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
         categories.append(found)
         first_days.append(first)
     return Columns(names, kinds, categories, np.array(first_days, "datetime64[ns]")), notes
+
+
+def declared_columns(names: Sequence, categories: Mapping[Any, Sequence]) -> Columns:
+    """Columns of numbers, but for those whose categories are given, in the order of their codes."""
+    unknown = [name for name in categories if name not in names]
+    if unknown:
+        raise ValueError(f"categories names {unknown[0]!r}, but there is no such column; pass names= with all of them.")
+    texts = [np.array([str(each) for each in categories.get(name, ())], dtype=str) for name in names]
+    kinds = [CATEGORY if of.size else NUMBER for of in texts]
+    return Columns(list(names), kinds, texts, np.full(len(texts), "NaT", "datetime64[ns]"))
 
 
 def _kind(column, name) -> str:

@@ -156,7 +156,7 @@ class RegressorKnownInPart(KnownInPart):
     _several: bool
     _scores: Any
 
-    def predict(self, X, *, return_std: bool = False):
+    def predict(self, X, *, return_std: bool = False) -> Any:
         """Predictions for rows, whole or in part; unless ``features="linear"``, within the range of the targets seen.
 
         NaN is a missing value, as is every column that a DataFrame lacks: the prediction is then the mean of the target
@@ -186,7 +186,7 @@ class RegressorKnownInPart(KnownInPart):
         found = self._from_known(X, "return_std=True")
         return self._published(self._within_range(found.means)), self._published(self._deviations(found))
 
-    def predict_interval(self, X, coverage: float = 0.9):
+    def predict_interval(self, X, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of intervals that hold the target with this probability.
 
         They are quantiles of held-out errors over their standard deviations, so neither normal nor symmetric.
@@ -238,7 +238,7 @@ class ClassifierKnownInPart(KnownInPart):
         return model.classes.weighted(self._class_odds(model.classes.priors))
 
     @available_if(_keeps)
-    def predict_proba(self, X):
+    def predict_proba(self, X) -> np.ndarray:
         """Probabilities of the classes, in the order of ``classes_``, from what is known of each row.
 
         NaN is a missing value, as is every column that a DataFrame lacks. The probabilities are those of linear
@@ -257,7 +257,7 @@ class ClassifierKnownInPart(KnownInPart):
         """
         return np.exp(self._log_posteriors(X))
 
-    def decision_function(self, X):
+    def decision_function(self, X) -> np.ndarray:
         """Log-odds of the second of two classes, else log-probabilities of all; an online learner's are scores.
 
         Above zero is the second of two classes; of more classes the largest wins.

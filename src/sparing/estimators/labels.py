@@ -34,12 +34,12 @@ class LinearClassifier(ClassifierMixin):
             raise ValueError(f"classes are {named.tolist()}, but in the first call they were {known.tolist()}.")
         return known
 
-    def decision_function(self, X):
+    def decision_function(self, X) -> np.ndarray:
         """Signed scores: one for two classes (above zero is the second), else one per class."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """The label with the largest score."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

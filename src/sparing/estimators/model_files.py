@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -84,6 +85,8 @@ def load_model(path) -> Any:
     path = Path(path)
     refuse_missing_file(path)
     try:
+        if not is_zipfile(path):
+            raise ValueError("it is no archive")
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop("header").tobytes())
@@ -124,7 +127,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
         if fitted.trees_share:
             cells = learner.bought.to_learn_from()  # as sparing.models.selection fits them
             cells = cells.only(summarize(cells).known)
-            fitted = replace(fitted, trees=BoostedTrees(cells, learner.levels, at_once=False))
+            fitted = replace(fitted, trees=BoostedTrees(cells, learner.levels))
         learner.recall(fitted)
         model._take_over(learner)
     _refuse_other_sizes(model)

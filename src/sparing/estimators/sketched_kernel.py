@@ -1,5 +1,7 @@
 """Kernel ridge regression whose cost scales with the effective dimension of the kernel matrix."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -90,7 +92,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X, or to a precomputed square kernel matrix, with one or several targets per example."""
         checks.positive("alpha", self.alpha)
         solver = checks.one_of("solver", self.solver, (*METHODS, "nystrom"))
@@ -123,7 +125,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.effective_dimension_ = solution.effective_dimension
         return self
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """Predictions for rows of X."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)

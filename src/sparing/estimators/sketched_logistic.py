@@ -1,5 +1,7 @@
 """Logistic regression whose speed does not depend on the conditioning of the data."""
 
+from typing import Self
+
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -80,7 +82,7 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and their classes."""
         ridge = self._ridge()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
@@ -124,19 +126,19 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
             raise ValueError(f"got alpha={self.alpha!r} and C={self.C!r}; they are inverses: pass one of the two.")
         return 1 / checks.positive("C", self.C)
 
-    def decision_function(self, X):
+    def decision_function(self, X) -> np.ndarray:
         """Scores: positive for the second of two classes, else one per class, of which the largest wins."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """The most probable class of each row."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X) -> np.ndarray:
         """Class probabilities, with one column per class in the order of ``classes_``."""
         scores = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else softmax(scores, axis=1)

@@ -1,6 +1,6 @@
 """Ridge regression whose cost scales with the effective dimension of the data."""
 
-from typing import Any
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -86,7 +86,7 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and one or several targets each."""
         X, y = self._validated(X, y)
         return self._fit(X, y, sample_weight, checks.positive("alpha", self.alpha))
@@ -116,7 +116,7 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.sketch_size_ = solution.sketch_size
         self.effective_dimension_ = solution.effective_dimension
 
-    def predict(self, X):
+    def predict(self, X) -> np.ndarray:
         """Predictions for rows of X."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)

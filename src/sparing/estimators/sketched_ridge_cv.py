@@ -1,5 +1,7 @@
 """Ridge regression with the ridge chosen by cross-validation, from one sketch per fold."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.model_selection import check_cv
@@ -63,7 +65,7 @@ class SketchedRidgeCV(SketchedRidge):
         self.alphas = alphas
         self.cv = cv
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Choose a ridge, and fit to rows of X and one or several targets each."""
         X, y = self._validated(X, y)
         ridges = [checks.positive("alphas", alpha) for alpha in np.ravel(self.alphas).tolist()]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import LinearSVR
 
@@ -50,7 +51,7 @@ class BudgetSVR(BudgetRidge):
     def _loss(self):
         return {"tube": checks.positive("tube", self.tube, zero=True), "accuracy": self.accuracy}
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> BaseEstimator:
         """A plain fitted scikit-learn model with the same predictions."""
         if self._several:  # LinearSVR has one output
             return self._copy_to(LinearRegression(fit_intercept=self.fit_intercept))

@@ -6,6 +6,7 @@ proofs, this module follows the proofs.
 """
 
 from math import log
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -19,7 +20,7 @@ ACCURACY = 1 / 3  # epsilon of the undersampled sketch; gives the constant 3 of 
 ROUGH_ROWS = 256  # sample size of the rough estimate
 
 
-def effective_dimension(A, ridge, *, gram: bool = False):
+def effective_dimension(A, ridge, *, gram: bool = False) -> Any:
     r"""The effective number of directions above a ridge, :math:`d_\lambda = \sum_i \lambda_i / (\lambda_i + \lambda)`.
 
     Parameters

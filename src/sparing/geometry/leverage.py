@@ -17,6 +17,7 @@ from sparing.linalg.gram import Gram, is_symmetric, leverage_through_columns
 from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.rows import Rows
 
+DIRECTIONS = 32  # random ones, from which scores are estimated
 FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and the factor by which sketches grow
 OVERSAMPLING = 8.0  # sketch size over d log d for the scores of method="recursive": at most a few per cent too high
 ABOVE, MOST_ROUNDS = 0.5, 8  # epsilon, and the maximum number of samples, of scores that are overestimates
@@ -189,7 +190,9 @@ def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample
     return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores, size)
 
 
-def approximate_scores(rows: Rows | Gram, sample: Sample, ridge: float, rng, n_directions: int = 32) -> np.ndarray:
+def approximate_scores(
+    rows: Rows | Gram, sample: Sample, ridge: float, rng, n_directions: int = DIRECTIONS
+) -> np.ndarray:
     r"""Leverage scores of all rows relative to the sampled ones, :math:`a_i^T P^{-1} a_i`.
 
     Here :math:`P = \tilde A^T \tilde A + \lambda I`. As

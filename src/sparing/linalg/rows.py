@@ -76,6 +76,11 @@ class Rows:
             sums += scores.sum(axis=0)
         return total if self.shift is None else total - np.outer(self.shift, sums)
 
+    def normal_and_squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A^T A V, and the squared norms of the columns of A V."""
+        scores = self @ V
+        return self.transposed(scores), np.einsum("ij,ij->j", scores, scores)
+
     def squared_norms(self) -> np.ndarray:
         """The squared norm of each row."""
         from sklearn.utils.extmath import row_norms

@@ -8,9 +8,11 @@ import numpy as np
 from scipy import special
 
 from sparing.kernels.root import correct, tridiagonal_solve
+from sparing.linalg.threads import one_blas_thread
 
 DIGITS = 12  # of the rational approximation
 SMALL = 32  # rows up to which a tridiagonal form in every round is faster than a decomposition with corrections
+ONE_THREAD = 512  # rows up to which a second BLAS thread costs more than it saves: at 64, 24 to 36 times as much
 NEW_DIRECTION = 1e4  # ratio of a squared entry to the earlier moment above which a correction loses digits
 
 
@@ -59,7 +61,8 @@ def renewed(root: Root) -> Root:
         moments = moments + since.T @ since
     elif len(root.values):
         return root
-    values, basis = np.linalg.eigh(moments)
+    with one_blas_thread(len(moments) <= ONE_THREAD):
+        values, basis = np.linalg.eigh(moments)
     return Root(moments, basis, np.maximum(values, 0.0), np.empty((0, len(values))))
 
 

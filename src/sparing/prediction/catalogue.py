@@ -133,12 +133,11 @@ class Catalogue:
         model = self.model
         return np.sqrt(model.calibration.variances(model.conditional.total, unexplained))
 
-    def losses(self, now: np.ndarray, after: np.ndarray, log_posteriors: np.ndarray | None) -> np.ndarray:
-        """The expected loss of each case when ``now`` is unexplained and purchases will have left ``after``.
+    def losses(self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None) -> np.ndarray:
+        """The expected loss of each case of which ``now`` is known and purchases will tell ``after``.
 
         The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,).
         """
         if self.classes is None or log_posteriors is None:
-            return np.array([np.sum(self.standard_deviations(after) ** 2)])
-        gained = self.classes.separations(after[None])[0] - self.classes.separations(now[None])[0]
-        return self.classes.expected_errors(log_posteriors, gained)
+            return np.array([np.sum(self.standard_deviations(after.unexplained) ** 2)])
+        return self.classes.expected_errors(log_posteriors, after.separations - now.separations)

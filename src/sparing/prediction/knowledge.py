@@ -11,6 +11,24 @@ from sparing.models.gaussian import FittedModel
 LEAST_LEFT = 1e-10  # part of a variance, below which what was looked at before determines a variable
 
 
+class GrowingRows:
+    """Rows of looks, one after the other, which knowledge after a further look shares with that before it.
+
+    So the stages of a visit, and of the purchases ahead of it, take O(d) memory each.
+    """
+
+    def __init__(self, rows: np.ndarray):
+        self.rows, self._used = rows, len(rows)
+
+    def with_row(self, n: int, row: np.ndarray) -> "GrowingRows":
+        """The first n rows and one more: here, unless other looks were made from there, or the room is used up."""
+        room = self
+        if n < self._used or n == len(self.rows):
+            room = GrowingRows(np.concatenate([self.rows[:n], np.empty((n + 4, row.size))]))
+        room.rows[n], room._used = row, n + 1
+        return room
+
+
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     r"""The Gaussian given some looks, of cases that share them: everything but what depends on values.
@@ -23,7 +41,8 @@ class Knowledge:
     Parameters
     ----------
     model : FittedModel
-    rows : array of shape (n_looks, d)
+    room : GrowingRows
+        Holds the rows.
     outputs : array of shape (n_looks, n_outputs)
         The same rows for the outputs.
     looks : tuple of int
@@ -35,7 +54,7 @@ class Knowledge:
     """
 
     model: FittedModel
-    rows: np.ndarray
+    room: GrowingRows
     outputs: np.ndarray
     looks: tuple[int, ...]
     variances: np.ndarray
@@ -46,7 +65,12 @@ class Knowledge:
         """Before the first look."""
         d, m = model.weights.shape
         variances, with_outputs = model.attributes.variances, model.conditional.with_targets
-        return cls(model, np.empty((0, d)), np.empty((0, m)), (), variances, with_outputs)
+        return cls(model, GrowingRows(np.empty((0, d))), np.empty((0, m)), (), variances, with_outputs)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows of the looks: (n_looks, d)."""
+        return self.room.rows[: len(self.looks)]
 
     def after(self, variables) -> Self:
         """With looks at some more variables, in this order."""
@@ -61,7 +85,7 @@ class Knowledge:
         output = self.with_outputs[j] / spread
         return type(self)(
             self.model,
-            np.concatenate([self.rows, row[None]]),
+            self.room.with_row(len(self.looks), row),
             np.concatenate([self.outputs, output[None]]),
             (*self.looks, j),
             np.maximum(self.variances - row**2, 0.0),
@@ -79,6 +103,11 @@ class Knowledge:
     def unexplained(self) -> np.ndarray:
         """The covariances of the outputs that are left: (n_outputs, n_outputs)."""
         return self.model.conditional.total - self.outputs.T @ self.outputs
+
+    @cached_property
+    def separations(self) -> np.ndarray:
+        """The inner products of the means of classes, as far as what is known tells them apart."""
+        return self.model.classes.separations(self.unexplained[None])[0]
 
     def gains(self, variables: np.ndarray) -> np.ndarray:
         r"""What looks at each row of variables, all of a row together, would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
@@ -101,11 +130,19 @@ class Knowledge:
         for j, value in zip(self.looks[known.shape[1] :], values.T, strict=True):
             t = found.shape[1]
             spread = self.rows[t, j]  # its own entry is the standard deviation; zero where others determine it
-            away = value - means[j] - found @ self.rows[:t, j]
+            away = value - means[j] - _sum_over_looks(found, self.rows[:t, j])
             z = np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
             found = np.concatenate([found, z[:, None]], axis=1)
         return found
 
     def predictions(self, distances: np.ndarray) -> np.ndarray:
         """The means of the outputs for cases with these distances, trees aside: (n, n_outputs)."""
-        return self.model.center + distances @ self.outputs
+        moves = [_sum_over_looks(distances, of_looks) for of_looks in self.outputs.T]
+        return self.model.center + np.stack(moves, axis=1)
+
+
+def _sum_over_looks(distances: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """One after another for each case: so it is the same to the last bit whether alone or among others."""
+    if not factors.size:
+        return np.zeros(len(distances))
+    return np.add.accumulate((distances * factors).T, axis=0)[-1]

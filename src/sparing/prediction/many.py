@@ -1,6 +1,7 @@
 """Visits of many cases at once: those that bought the same things share everything but their values."""
 
 from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,9 +121,8 @@ class _Lockstep:
         if self.ledger is not None:
             _check_money(self.ledger, columns, len(cases))
         for case in cases:
-            self.rows[case, columns] = self._read(int(case), columns)
-            if self.ledger is not None:
-                self.ledger.book(columns)
+            with nullcontext() if self.ledger is None else self.ledger.purchase(columns):
+                self.rows[case, columns] = self._read(int(case), columns)
         self.spent[cases] = self.catalogue.amount(step.stage.spent)
         self.cells[cases] += len(columns)
         had, groups = ~np.isnan(self.rows[np.ix_(cases, columns)]), []

@@ -93,7 +93,7 @@ class Policy:
     def _decide(self, stage: Stage, ahead, log_posteriors, n: int) -> list[Decision]:
         first = None
         best, before = np.full(n, -np.inf), None
-        catalogue, now = stage.catalogue, stage.knowledge.unexplained
+        catalogue, now = stage.catalogue, stage.knowledge
         for length, step in enumerate(ahead, 1):
             first = step if first is None else first
             if self.price_of_error is None:
@@ -104,7 +104,7 @@ class Policy:
                 break  # not even certainty is worth that
             if catalogue.adapts and length & (length - 1):
                 continue  # errors of many classes are simulated: those of 1, 2, 4, ... purchases will do
-            after = catalogue.losses(now, step.stage.knowledge.unexplained, log_posteriors)
+            after = catalogue.losses(now, step.stage.knowledge, log_posteriors)
             best = np.maximum(best, self.price_of_error * (before - after) - price)
             if (best > 0).all():
                 break

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparing.prediction.catalogue import Catalogue
+from sparing.prediction.knowledge import Knowledge
 from sparing.prediction.policy import greedy
 from sparing.prediction.stage import Stage
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Route:
     def __iter__(self) -> Iterator[Purchase]:
         return iter(self.purchases)
 
-    def to_frame(self):
+    def to_frame(self) -> "pd.DataFrame":
         """A pandas DataFrame with one row per purchase."""
         import pandas as pd
 
@@ -91,9 +96,8 @@ def find_route(catalogue: Catalogue, known: np.ndarray) -> Route:
 
 
 def _error(catalogue: Catalogue, stage: Stage) -> float:
-    after = stage.knowledge.unexplained
     if catalogue.labels is None:
-        return float(np.sqrt(np.mean(catalogue.standard_deviations(after) ** 2)))
-    nothing = catalogue.model.conditional.total
-    prior = catalogue.classes.log_posteriors(catalogue.model.center[None], nothing[None])
-    return float(catalogue.losses(nothing, after, prior)[0])
+        return float(np.sqrt(np.mean(catalogue.standard_deviations(stage.knowledge.unexplained) ** 2)))
+    nothing = Knowledge.of_nothing(catalogue.model)
+    prior = catalogue.log_posteriors(catalogue.model.center[None], nothing)
+    return float(catalogue.losses(nothing, stage.knowledge, prior)[0])

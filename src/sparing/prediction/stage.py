@@ -105,8 +105,8 @@ class Offers:
     @cached_property
     def separations(self) -> np.ndarray:
         """What each of them would add to the squared distances between classes: (n, n_classes, n_classes)."""
-        left, classes = self.stage.knowledge.unexplained, self.stage.catalogue.classes
-        return classes.separations(left - self.gains) - classes.separations(left[None])
+        known, classes = self.stage.knowledge, self.stage.catalogue.classes
+        return classes.separations(known.unexplained - self.gains) - known.separations
 
     def best(self, chances: np.ndarray | None = None) -> int | None:
         r"""The offer that is worth most per price; None if there is none of any worth.

@@ -100,6 +100,29 @@ class Visit:
         self._asked_for += columns.tolist()
         self._round, self._asked = self._round + 1, None
 
+    def recall(self, columns, values, *, declined=()) -> None:
+        """Go on from purchases that were made and stored elsewhere, such as by a study.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            What was bought, in its order.
+        values : sequence
+            The value of each; NaN if it was unavailable, and paid for.
+        declined : sequence of int
+            Columns that were not bought, and shall not be asked for.
+        """
+        columns, declined = (np.asarray(numbers, dtype=np.int64) for numbers in (columns, declined))
+        values = list(values)
+        numbers = _encoded(values, columns, self._catalogue)
+        had = ~np.isnan(numbers)
+        self._ledger.book(columns)
+        self._row[columns] = numbers
+        stage = self._stage.bought(columns, columns[had]).with_known(declined, columns[:0])
+        self._move(stage, self._distances, numbers[had], columns[had])
+        self._given += [[int(column), _plain(value)] for column, value in zip(columns, values, strict=True)]
+        self._ahead, self._asked = self._policy.ahead(stage), None
+
     def _move(self, stage: Stage, distances: np.ndarray, values: np.ndarray, columns: np.ndarray) -> None:
         catalogue = self._catalogue
         functions = [catalogue.values(c, np.array([v])) for c, v in zip(columns, values, strict=True)]
@@ -152,8 +175,8 @@ class Visit:
         """What the query costs that ``ask`` returned, and what it is worth; None if it returned none."""
         if self._asked is None:
             return None
-        now, after = self._stage.knowledge.unexplained, self._asked.stage.knowledge.unexplained
-        losses = (self._catalogue.losses(now, left, self._log_posteriors)[0] for left in (now, after))
+        now, after = self._stage.knowledge, self._asked.stage.knowledge
+        losses = (self._catalogue.losses(now, then, self._log_posteriors)[0] for then in (now, after))
         before, then = (float(loss) if self._catalogue.labels is not None else float(np.sqrt(loss)) for loss in losses)
         price = self._catalogue.amount(self._asked.stage.spent - self._stage.spent)
         return Offer(self._catalogue.name(self._asked.columns), price, before, then)

@@ -53,12 +53,32 @@ def certify(
     e of r adds at most :math:`\|e\|` to the root of the energy, as :math:`H \succeq A^T A`, and one of g at most
     :math:`\|e\|/\sqrt\lambda`, as :math:`H \succeq \lambda I`.
     """
+    W = W.astype(_precision(rows))
+    return certify_sums(residual_sums(rows, targets, W), rows.shape[0], ridge, W, inverse, slack)
+
+
+class ResidualSums(NamedTuple):
+    """What a certificate needs to know of all residuals: sums over rows, so that parts of the rows can be added up."""
+
+    gradient: np.ndarray  # A^T r
+    magnitude: np.ndarray  # |A|^T |r|
+    squares: np.ndarray  # of r, by column
+    errors: np.ndarray  # squared bounds of the rounding errors of r, by column
+
+
+def residual_sums(rows: Rows, targets, W) -> ResidualSums:
+    """Of these rows, in the precision of W."""
     W, r, r_error = _residual(rows, targets, W)
-    gradient, g_error = _transposed(rows, r)
-    gradient -= ridge * W
-    g_error = _norms(g_error + TERMS * _unit(W) * ridge * np.abs(W)) / np.sqrt(ridge)
+    return ResidualSums(*_transposed(rows, r), columnwise(r, r), columnwise(r_error, r_error))
+
+
+def certify_sums(sums: ResidualSums, n_rows: int, ridge: float, W, inverse, slack: float) -> Certificate:
+    """:func:`certify` from sums over n rows."""
+    gradient = sums.gradient - ridge * W
+    g_error = _rounding(n_rows, W) * sums.magnitude + TERMS * _unit(W) * ridge * np.abs(W)
     root = np.sqrt(slack) * energy_root(inverse, gradient.astype(np.float64), ridge)
-    return _certificate(root + _norms(r_error) + g_error, r, r_error, ridge, W, gradient)
+    root = root + np.sqrt(sums.errors) + _norms(g_error) / np.sqrt(ridge)
+    return _certificate(root, np.sqrt(sums.squares), np.sqrt(sums.errors), ridge, W, gradient)
 
 
 def certify_dual(rows: Rows, targets, ridge: float, W, dual: np.ndarray) -> Certificate:
@@ -68,25 +88,24 @@ def certify_dual(rows: Rows, targets, ridge: float, W, dual: np.ndarray) -> Cert
     :math:`\|y - A W - \lambda \alpha\| + \sqrt\lambda \|W - A^T \alpha\|`: no inverse is needed. The residual to
     correct is that of :math:`(A A^T + \lambda I) \alpha = y`.
     """
-    W, r, r_error = _residual(rows, targets, W)
+    W, r, r_error = _residual(rows, targets, W.astype(_precision(rows)))
     missing = r - ridge * dual
-    combined, w_error = _transposed(rows, dual.astype(W.dtype))
-    w_error = _norms(w_error + TERMS * _unit(W) * np.abs(W))
+    combined, magnitude = _transposed(rows, dual.astype(W.dtype))
+    w_error = _norms(_rounding(rows.shape[0], W) * magnitude + TERMS * _unit(W) * np.abs(W))
     r_error = r_error + TERMS * _unit(W) * (np.abs(r) + ridge * np.abs(dual))
     root = _norms(missing) + _norms(r_error) + np.sqrt(ridge) * (_norms(W - combined) + w_error)
-    return _certificate(root, r, r_error, ridge, W, missing + rows @ (W - combined))
+    return _certificate(root, _norms(r), _norms(r_error), ridge, W, missing + rows @ (W - combined))
 
 
-def _certificate(root, r, r_error, ridge: float, W, residual) -> Certificate:
+def _certificate(root, r_norm, r_error, ridge: float, W, residual) -> Certificate:
     energy = root.astype(np.float64) ** 2
-    surely = np.maximum(_norms(r) - _norms(r_error), 0.0)
+    surely = np.maximum(r_norm - r_error, 0.0)
     least = (surely**2 + ridge * columnwise(W, W)).astype(np.float64) - energy
     return Certificate(energy, least, residual.astype(np.float64))
 
 
 def _residual(rows: Rows, targets, W) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W and y - A W in higher precision, and bounds of the rounding errors of the latter."""
-    W = W.astype(_precision(rows))
+    """W and y - A W in its precision, and bounds of the rounding errors of the latter."""
     unit = (TERMS + np.sqrt(rows.shape[1])) * _unit(W)
     r, error = np.empty((len(targets), W.shape[1]), dtype=W.dtype), np.empty((len(targets), W.shape[1]))
     for place, part in rows.parts():
@@ -96,12 +115,16 @@ def _residual(rows: Rows, targets, W) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def _transposed(rows: Rows, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A^T R, and bounds of its rounding errors."""
+    """A^T R, and the same of magnitudes, which times :func:`_rounding` bounds its rounding errors."""
     total, error = (np.zeros((rows.shape[1], R.shape[1]), dtype=R.dtype) for _ in range(2))
     for place, part in rows.parts():
         total += part.transposed(R[place])
         error += part.magnitudes().transposed(np.abs(R[place]))
-    return total, (TERMS + np.sqrt(rows.shape[0])) * _unit(R) * error
+    return total, error
+
+
+def _rounding(n_rows: int, R: np.ndarray) -> float:
+    return (TERMS + np.sqrt(n_rows)) * _unit(R)
 
 
 def certify_kernel(gram: Gram, targets, ridge: float, W, inverse, slack: float) -> Certificate:
@@ -149,9 +172,9 @@ def _rows_form(rows: Rows, ridge: float) -> Form:
     norm = rows.norm()
 
     def apply(V):
-        scores = rows @ V
-        squares = columnwise(scores, scores) + ridge * columnwise(V, V)
-        return rows.transposed(scores) + ridge * V, squares, unit * (norm * _norms(scores) + ridge * _norms(V))
+        image, squares = rows.normal_and_squares(V)
+        noise = unit * (norm * np.sqrt(squares) + ridge * _norms(V))
+        return image + ridge * V, squares + ridge * columnwise(V, V), noise
 
     return apply
 

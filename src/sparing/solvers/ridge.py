@@ -84,13 +84,19 @@ def solve_ridge(
     rng = np.random.default_rng(checks.seed(random_state))
     shape = (rows.shape[1], *np.shape(y)[1:])
     first = None if start is None else checks.start(start, shape).astype(rows.dtype).reshape(rows.shape[1], -1)
-    if method == "auto":
-        solution = problem.fastest(sketch, rng, first)
-    elif method == "sketch":
-        solution = problem.descend(problem.sketched(sketch, sketch_ridge, rng), first)
-    else:
-        solution = problem.descend(problem.whole() if method == "cholesky" else problem.plain(), first)
+    solution = solved(problem, method, sketch, sketch_ridge, rng, first)
     return replace(solution, coef=solution.coef[:, 0]) if np.ndim(y) == 1 else solution
+
+
+def solved(
+    problem: LeastSquares, method: str, sketch: str, sketch_ridge: float, rng, start: np.ndarray | None = None
+) -> Solution:
+    """The solution of a problem by one of ``METHODS``."""
+    if method == "auto":
+        return problem.fastest(sketch, rng, start)
+    if method == "sketch":
+        return problem.descend(problem.sketched(sketch, sketch_ridge, rng), start)
+    return problem.descend(problem.whole() if method == "cholesky" else problem.plain(), start)
 
 
 def checked_sketch_ridge(sketch_ridge: float | None, ridge: float, method: str) -> float:

@@ -1,7 +1,8 @@
 """Tables and price lists of the user's own: CSV, Parquet and npz files in, numbers out."""
 
 from sparing.files import SUFFIXES
+from sparing.tables.columnar import read_columnar
 from sparing.tables.prices import PriceList, priced_names, read_prices
 from sparing.tables.table import Table, read_rows, read_table
 
-__all__ = ["SUFFIXES", "PriceList", "Table", "priced_names", "read_prices", "read_rows", "read_table"]
+__all__ = ["SUFFIXES", "PriceList", "Table", "priced_names", "read_columnar", "read_prices", "read_rows", "read_table"]

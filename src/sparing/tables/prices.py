@@ -36,12 +36,12 @@ def read_prices(path, names: list[str]) -> PriceList:
     """
     path = Path(path)
     prices = _checked(path)
-    missing = [name for name in names if name not in prices]
+    missing, others = [name for name in names if name not in prices], [name for name in prices if name not in names]
     if missing:
-        near = get_close_matches(missing[0], [name for name in prices if name not in names], 1)
+        meant = [(name, near) for name in missing for near in get_close_matches(name, others, 1)]
         raise InputError(
-            f"{path.name} has no price for {missing[0]!r} ({len(missing)} without one)",
-            f"did you mean {missing[0]!r} where it says {near[0]!r}" if near else "add a line for each",
+            f"{path.name} has no price for {(meant[0] if meant else missing)[0]!r} ({len(missing)} without one)",
+            f"did you mean {meant[0][0]!r} where it says {meant[0][1]!r}" if meant else "add a line for each",
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
 

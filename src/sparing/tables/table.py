@@ -35,7 +35,7 @@ class Table:
 
     def lines(self) -> list[str]:
         """What there is, and what was left out and why."""
-        said = [f"{self.X.shape[0]:,} rows, {self.X.shape[1]:,} attributes, target {self.target!r}"]
+        said = [f"{len(self.y):,} rows, {len(self.names):,} attributes, target {self.target!r}"]
         if self.dropped:
             said.append(f"{len(self.dropped):,} columns were left out as asked: {', '.join(self.dropped)}")
         if self.n_dropped:
@@ -90,9 +90,15 @@ def read_table(
             X, names = numbers_of(X, encode, path.name)
     _refuse_infinity(X, names)
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
+    task = None if task is None else checks.one_of("task", task, TASKS)
+    return labelled(X, values, names, target, task, n_dropped=n_dropped, drop=drop)
+
+
+def labelled(X, values: list, names: list[str], target: str, task: str | None, *, n_dropped: int = 0, drop=()) -> Table:
+    """The table of these attributes and values of the target, as numbers or as labels."""
     if task is not None:
         _refuse_one_value(values, target)
-        labels, why = labels_of(values, target, checks.one_of("task", task, TASKS))
+        labels, why = labels_of(values, target, task)
         if labels is not None:
             return Table(X, labels, names, target, None, n_dropped, labels, why, tuple(drop))
         return Table(X, _finite(values, target), names, target, None, n_dropped, why=why, dropped=tuple(drop))
