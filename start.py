@@ -1,8 +1,9 @@
-"""Set up sparing in a virtual environment of its own; then `demo`, `test`, `docs`, `fuzz`, or a command after `run`.
+"""Set up sparing in a virtual environment of its own; then `demo`, `test`, `docs`, `bench`, or a command after `run`.
 
 python3 start.py demo     the demonstration on embedded data
 python3 start.py test     every check that CI makes: lint, types, imports, tests, doctests, documentation
 python3 start.py docs     the documentation site, in docs/_build/html
+python3 start.py bench    the short form of every benchmark, or of those named, and the page of results
 python3 start.py fuzz --minutes 30    broken files for all readers, for so long
 python3 start.py run compare my.csv --target price --budget 5
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+TEST = "test,torch" if os.environ.get("CI") == "true" else "test"  # gigabytes that only CI must have
 CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"])
 
 
@@ -75,12 +77,16 @@ def main(arguments):
         sys.exit(f"sparing needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "test":
-        install("test")
+        install(TEST)
         find_data()
         test(rest)
     elif command == "fuzz":
-        install("test")
+        install(TEST)
         fuzz(rest)
+    elif command == "bench":
+        install("test")
+        find_data()
+        run("python", "benchmarks/run_all.py", *rest)
     elif command == "docs":
         install("docs")
         find_data()

@@ -1,15 +1,17 @@
 """How fast keeping learners are: buying compared with reading, an EM iteration compared with a matrix product.
 
-    python benchmarks/keeping_speed.py [--quick] [--fits]
+    python benchmarks/keeping_speed.py [--quick] [--fits] [--memory]
 
 Buying: rows of 1,000 attributes, 5 looks each, stored as cells; compared with a compiled loop that only reads the same
 number of random cells of the same matrix. EM: one iteration at rank 20, compared with a matrix product with as many
 floating-point operations as a textbook iteration takes (ours takes fewer), both on all cores. Prints ratios of the best
 times; both sides are timed alternately. With --fits only: the processor time of BudgetRidge(5).fit, compared with that
-of scikit-learn's boosted trees on the same number of values, in rows with holes.
+of scikit-learn's boosted trees on the same number of values, in rows with holes. With --memory only: what that fit
+holds at most beside 2,000,000 rows of 50 float32 columns, relative to those.
 """
 
 import argparse
+import tracemalloc
 from time import perf_counter, process_time, sleep
 
 import numpy as np
@@ -98,12 +100,27 @@ def measure_fits(quick):
         )
 
 
+def measure_memory(quick):
+    """Print the largest size of arrays during a fit, relative to the data."""
+    X, y = correlated(200_000 if quick else 2_000_000, 50)
+    X = X.astype(np.float32)
+    tracemalloc.start()
+    BudgetRidge(LOOKS, random_state=0).fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    print(f"BudgetRidge, {LOOKS} of 50 float32 columns of {len(X):,} rows: {peak / X.nbytes:.1f} times the data")
+
+
 def main():
     """Print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--fits", action="store_true", help="compare whole fits with boosted trees")
+    parser.add_argument("--memory", action="store_true", help="compare the memory of a fit with that of the data")
     options = parser.parse_args()
+    if options.memory:
+        measure_memory(options.quick)
+        return
     if options.fits:
         measure_fits(options.quick)
         return

@@ -1,6 +1,6 @@
 """Does solver="auto" of SketchedRidge choose well between a sketch and a Cholesky factor?
 
-    python benchmarks/sketched_choice.py [--rounds 3] [--values 5e7] [--operations 2e11]
+    python benchmarks/sketched_choice.py [--rounds 3] [--values 5e7] [--operations 2e11] [--rows 4000,8000]
 
 Dense rows of many shapes, with eigenvalues i^-power from flat to steep and a ridge of 1e-5 n. All three solvers are
 fitted alternately, round by round, and the least processor time of each counts; set OPENBLAS_NUM_THREADS=1, because
@@ -48,11 +48,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--values", type=float, default=5e7, help="of the largest matrix")
     parser.add_argument("--operations", type=float, default=2e11, help="of the largest Cholesky factor")
+    parser.add_argument("--rows", default=",".join(map(str, ROWS)), help="the numbers of rows to measure")
     options = parser.parse_args()
     print("| rows | columns | power | dimension | sketch, steps | sketch / Cholesky | auto takes | auto / better |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     worst = 0.0
-    for n, d, power in product(ROWS, COLUMNS, POWERS):
+    for n, d, power in product(map(int, options.rows.split(",")), COLUMNS, POWERS):
         if n * d > options.values or n * d * min(n, d) > options.operations:
             continue
         seconds, models = measure(*make(n, d, power), options.rounds)

@@ -4,13 +4,15 @@
         [--output visits.csv] [--picture visits.png]
 
 Heart, pima, hepatitis and thyroid with their prices (Turney 1995), breast cancer, scikit-learn's digits 3 and 5, and
-MNIST's 3 and 5 at one per value. Two thirds of the cases, at most 1,000, to learn from, the others, at most 1,000, for
-the test; learnt from all their values or, with ``--cells fifth``, from a fifth of them (the rivals keep all).
+MNIST's 3 and 5 (every second pixel of every second line) at one per value. Two thirds of the cases, at most 1,000, to
+learn from, the others, at most 1,000, for the test; learnt from all their values or, with ``--cells fifth``, from a
+fifth of them (the rivals keep all).
 
 * visits: ``model.buy(price_of_error=...)`` at several prices of an error;
 * same for all: ``model.buy(budget=...)``: the route, cut at several budgets;
 * forward: logistic regression on mean-imputed rows, its columns by forward selection, the gain of the log-likelihood
-  per price; all cases pay for the same columns;
+  per price; all cases pay for the same columns. Each step tries the twenty panels whose columns are most correlated
+  with the residuals, per price;
 * random: panels in random order, predicted by the same model from what is known;
 * trees: scikit-learn's HistGradientBoosting, fitted to rows of which a random part is hidden, along the route.
 
@@ -26,7 +28,6 @@ import sklearn.datasets
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -37,13 +38,16 @@ from sparing.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, empty_figure, sa
 REFERENCE = {"heart": (10, 65, 200), "pima": (5, 14, 25), "hepatitis": (5, 10, 20), "thyroid": (10, 23, 40),
              "breast_cancer": (2, 3, 5), "digits35": (2, 5, 10), "mnist35": (2, 5, 10)}  # fmt: skip
 METHODS = {"visits": PURPLE, "same for all": BLUE, "forward": GREEN, "trees": ORANGE, "random": GREY}
+LEGEND = {"same for all": "the same route for everybody", "forward": "forward selection, logistic regression",
+          "trees": "boosted trees along the route", "random": "tests in random order"}  # fmt: skip
+MEDICAL = ("heart", "pima", "hepatitis", "thyroid")
 MOST = 1000  # cases to learn from, and for the test
-STEPS = 10  # of forward selection
+STEPS, TRIED = 10, 20  # of forward selection, and panels tried in each
 
 
 def load(name):
     """Rows, labels, prices, and panels if there are any."""
-    if name in ("heart", "pima", "hepatitis", "thyroid"):
+    if name in MEDICAL:
         data = load_medical(name)
         return data.data, data.target, np.asarray(data.costs, float), data.get("groups")
     if name == "breast_cancer":
@@ -53,7 +57,7 @@ def load(name):
         X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
     else:
         data = load_mnist_pair(3, 5)
-        X, y = data.data, data.target
+        X, y = data.data.reshape(-1, 28, 28)[:, ::2, ::2].reshape(-1, 196), data.target
     return np.asarray(X, float), y, np.ones(X.shape[1]), None
 
 
@@ -70,30 +74,34 @@ def forward(X, y, X_test, y_test, costs, panels):
     """Points (cost, accuracy) of the same columns for everybody."""
     prepare = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()).fit(X)
     X, X_test = prepare.transform(X), prepare.transform(X_test)
+    positive = y == y.max()
     chosen, spent, points = [], 0.0, [(0.0, np.mean(y_test == _commonest(y)))]
-    best, left = -_entropy(y), list(panels)
+    chances, left = np.full(len(y), positive.mean()), list(panels)
     while left and len(points) <= STEPS:
-        scores = [_log_likelihood(X[:, chosen + panel], y) for panel in left]
-        prices = [costs[panel].sum() for panel in left]
-        at = int(np.argmax([(score - best) / price for score, price in zip(scores, prices, strict=True)]))
-        best, spent, chosen = scores[at], spent + prices[at], chosen + left.pop(at)
-        points.append((spent, LogisticRegression().fit(X[:, chosen], y).score(X_test[:, chosen], y_test)))
+        before, slopes = _log_loss(positive, chances), np.abs(X.T @ (positive - chances))
+        left.sort(key=lambda panel: -(slopes[panel].max() ** 2) / costs[panel].sum())
+        fits = [_logistic(X[:, chosen + panel], y) for panel in left[:TRIED]]
+        tried = [fit.predict_proba(X[:, chosen + panel])[:, 1] for fit, panel in zip(fits, left, strict=False)]
+        prices = [costs[panel].sum() for panel in left[:TRIED]]
+        best = int(
+            np.argmax([(before - _log_loss(positive, p)) / price for p, price in zip(tried, prices, strict=True)])
+        )
+        chosen, spent, chances = chosen + left.pop(best), spent + prices[best], tried[best]
+        points.append((spent, fits[best].score(X_test[:, chosen], y_test)))
     return points
 
 
-def _log_likelihood(X, y):
-    """Of the labels that it was fitted to, as in stepwise regression."""
-    return -log_loss(y, LogisticRegression().fit(X, y).predict_proba(X))
+def _logistic(X, y):
+    return LogisticRegression(solver="newton-cholesky").fit(X, y)
+
+
+def _log_loss(positive, chances):
+    return -np.mean(np.log(np.where(positive, chances, 1.0 - chances)))
 
 
 def _commonest(y):
     labels, counts = np.unique(y, return_counts=True)
     return labels[counts.argmax()]
-
-
-def _entropy(y):
-    p = np.unique(y, return_counts=True)[1] / len(y)
-    return -float(np.sum(p * np.log(p)))
 
 
 def along(order, predict, X_test, y_test, costs):
@@ -118,7 +126,7 @@ def curves(name, seed, cells):
     budget = d if cells == "all" else max(2, d // 5)
     model = BudgetClassifier(budget=budget, random_state=seed).fit(X[train], y[train])
     options = {"costs": costs, "groups": groups}
-    prices = costs.mean() * np.geomspace(1, 1024, 11)
+    prices = costs.mean() * np.geomspace(1, 2**16, 17)
     bought = [model.buy(X_test, price_of_error=price, **options) for price in prices]
     found = {"visits": [*along([], model.predict, X_test, y_test, costs)]}  # where nothing is bought
     found["visits"] += [(b.spent.mean(), np.mean(b.predictions == y_test)) for b in bought]
@@ -127,8 +135,7 @@ def curves(name, seed, cells):
     found["random"] = along(
         [panels[i] for i in rng.permutation(len(panels))][:40], model.predict, X_test, y_test, costs
     )
-    if d < 100:
-        found["forward"] = forward(X[train], y[train], X_test, y_test, costs, panels)
+    found["forward"] = forward(X[train], y[train], X_test, y_test, costs, panels)
     hidden = np.where(rng.random((n, d)) < rng.random((n, 1)), np.nan, X[train])
     trees = HistGradientBoostingClassifier(random_state=0).fit(np.vstack([hidden, X[train]]), np.tile(y[train], 2))
     found["trees"] = along(route, trees.predict, X_test, y_test, costs)
@@ -141,7 +148,7 @@ def at(points, cost):
     return float(np.interp(cost, costs, accuracies))
 
 
-def draw(found, reference, path, title):
+def draw(found, reference, path, title, unit):
     """Average curves of all methods."""
     figure = empty_figure(figsize=(7.4, 4.4))
     axes = figure.add_subplot()
@@ -150,9 +157,9 @@ def draw(found, reference, path, title):
         runs = [[at(run[method], cost) for cost in grid] for run in found if method in run]
         if runs:
             mean, error = np.mean(runs, axis=0), np.std(runs, axis=0) / np.sqrt(len(runs))
-            axes.plot(grid, 100 * mean, color=colour, label=method)
+            axes.plot(grid, 100 * mean, color=colour, label=LEGEND.get(method, method))
             axes.fill_between(grid, 100 * (mean - error), 100 * (mean + error), color=colour, alpha=0.15, linewidth=0)
-    axes.set(xlabel="spent per case, on average", ylabel="accuracy (%)")
+    axes.set(xlabel=f"{unit}, on average", ylabel="accuracy (%)")
     axes.set_title(title, loc="left", fontsize=11)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
@@ -184,7 +191,8 @@ def main():
                           f"{100 * gain.mean():5.1f} ± {100 * error:.1f}", flush=True)  # fmt: skip
         if arguments.picture and place == 0:
             title = f"{name}: {arguments.splits} splits, bands of one standard error"
-            draw(runs, REFERENCE[name], arguments.picture, title)
+            unit = "dollars per patient" if name in MEDICAL else "values per case"
+            draw(runs, REFERENCE[name], arguments.picture, title, unit)
     if arguments.output:
         with open(arguments.output, "w", newline="") as file:
             writer = csv.writer(file)

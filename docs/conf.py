@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from sphinx.addnodes import pending_xref
+from sphinx_gallery.sorting import ExplicitOrder
 
 import sparing
 from sparing.theory import ALGORITHMS
@@ -38,8 +39,12 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 
 myst_enable_extensions = ["dollarmath", "substitution"]
+myst_dmath_allow_digits = False  # "$5 or $7" is money
 myst_heading_anchors = 3
 
+if importlib.util.find_spec("torch") is None:
+    print("PyTorch is not installed: the reference of sparing.optim.torch is built without it")
+    autodoc_mock_imports = ["torch"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -49,6 +54,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": ExplicitOrder(["medical_tests.py", "paid_tests.py", "clinic_visit.py", "*"]),
     "run_stale_examples": True,  # an example may stay as it is while the library changes
     "show_signature": False,
     "write_computation_times": False,
