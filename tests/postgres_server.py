@@ -22,10 +22,10 @@ def server(**settings):
     """The address of a fresh server, without the name of a database; ``settings`` are those of postgresql.conf."""
     initdb, pg_ctl = programs()
     folder = Path(tempfile.mkdtemp(prefix="sparing-postgres-"))
-    as_user = []
+    as_user = {}
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        shutil.chown(folder, "postgres")
-        as_user = ["runuser", "-u", "postgres", "--"]
+        shutil.chown(folder, "postgres", "postgres")
+        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
     data, log = folder / "data", folder / "log"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -34,7 +34,7 @@ def server(**settings):
     options += "".join(f" -c {name}={value}" for name, value in settings.items())
 
     def run(*command):
-        subprocess.run([*as_user, *map(str, command)], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        subprocess.run([*map(str, command)], check=True, cwd=folder, stdout=subprocess.DEVNULL, **as_user)
 
     try:
         run(initdb, "-D", data, "-U", "tester", "-A", "trust", "--no-sync", "--locale", "C.UTF-8", "-E", "UTF8")

@@ -12,7 +12,8 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_bought_twice(address, tmp_p
     kills = KILLS["postgresql" if "://" in address else "sqlite"]
     found = kill_many(address, tmp_path, kills=kills)
     assert sum(found[point] for point in (*POINTS, "any moment")) == kills
-    assert found["acknowledged"] > found["visited"] > 0
+    assert found["acknowledged"] >= 24
+    assert found["visited"] >= 4
     assert found["examples"] >= found["acknowledged"]
 
 
