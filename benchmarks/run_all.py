@@ -61,7 +61,7 @@ BENCHMARKS = (
     Benchmark("sketched_kinds", "", "steps and time by kind of sketch", "no sketch"),
     Benchmark("sketched_choice", "--rounds 1 --values 5e6 --operations 2e10", "choice of the solver", "the faster one"),
     Benchmark("sketched_growth", "", "time of SketchedRidge as problems grow", "Cholesky"),
-    Benchmark("larger_ridge", "--rounds 1 --most 5", "choice of the ridge of proximal steps", "the best ridge"),
+    Benchmark("larger_ridge", "kernel --rounds 1 --most 5", "choice of the ridge of proximal steps", "the best ridge"),
     Benchmark("study", "--quick speed growth replay", "tells of a study", "bare SQLite commits", ("sqlalchemy",)),
     Benchmark("parquet", "bytes", "bytes read of a Parquet file", "the whole file", ("pyarrow",)),
     Benchmark("many_machines", "overhead --rounds 1", "time of fits on Dask", "one process", ("distributed",)),
