@@ -57,7 +57,7 @@ BENCHMARKS = (
     Benchmark("hadamard", "--quick", "time of Hadamard transforms and rounds", "copying a vector; diagonal AdaGrad"),
     Benchmark("network", "", "training loss and time of CompAdaGrad", "torch.optim.Adagrad", ("torch",)),
     Benchmark("sketched_speed", "ridge --rounds 1", "time of SketchedRidge", "scikit-learn's Ridge", (DATA,)),
-    Benchmark("sketched_easy", "--rounds 3", "time of sketched solvers on easy problems", "scikit-learn"),
+    Benchmark("sketched_easy", "--rounds 1", "time of sketched solvers on easy problems", "scikit-learn"),
     Benchmark("sketched_kinds", "", "steps and time by kind of sketch", "no sketch"),
     Benchmark("sketched_choice", "--rounds 1 --values 5e6 --operations 2e10", "choice of the solver", "the faster one"),
     Benchmark("sketched_growth", "", "time of SketchedRidge as problems grow", "Cholesky"),
