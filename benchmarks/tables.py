@@ -180,6 +180,11 @@ def main():
     parser.add_argument("--picture", help="where to draw errors over the best rival's")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
+    measure(load, arguments)
+
+
+def measure(load, arguments):
+    """Scores of all tables, budgets and splits that were asked for, shown and drawn."""
     results = read(arguments.output)
     done = {(r["table"], r["budget"], r["seed"]) for r in results}
     for seed in range(arguments.splits):
