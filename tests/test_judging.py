@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sparing import BudgetClassifier, load_model
 from sparing.cli import app
 from sparing.judging import area, judge, measure, probabilities
-from sparing.tables.targets import labels_of
+from sparing.tables.tasks import labels_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4))

@@ -42,7 +42,7 @@ WAYS = FEW, RANDOM, WHOLE = (
 PRICE_OF_ERROR = 0.02  # dollars per unit of squared error: a prediction that is 50 points off costs 50 dollars
 
 
-class Outcome(NamedTuple):
+class SplitResult(NamedTuple):
     """What one way of buying cost on one split of the patients, and the R² that it reached on the others."""
 
     way: str
@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
     r2: float
 
 
-class Step(NamedTuple):
+class VisitStep(NamedTuple):
     """A test that a visit asked for, its value and price, and what follows: all money spent, prediction and its ±."""
 
     test: str
@@ -66,7 +66,7 @@ class NewPatient(NamedTuple):
     """A visit: what is on file, one step per test, why it stopped, and how the disease did progress."""
 
     on_file: list[str]
-    steps: list[Step]  # the first one has no test: it is what follows from what is on file
+    steps: list[VisitStep]  # the first one has no test: it is what follows from what is on file
     why: str
     truth: float
 
@@ -80,12 +80,14 @@ class NewPatients(NamedTuple):
     r2_from_all_tests: float
 
 
-def all_ways(splits: int, *, jobs: int = -1, random_state: int = 0, progress: Progress = unnoticed) -> list[Outcome]:
+def all_ways(
+    splits: int, *, jobs: int = -1, random_state: int = 0, progress: Progress = unnoticed
+) -> list[SplitResult]:
     """Every way of buying for every number of patients, on so many splits."""
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     orders = [shuffled(len(X), random_state, split) for split in range(splits)]
     work = [(order, n) for n in PATIENTS for order in orders]
-    outcomes: list[Outcome] = []
+    outcomes: list[SplitResult] = []
     calls = (delayed(_three_ways)(X, progression, order, n) for order, n in work)
     for three in Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls):
         outcomes += three
@@ -93,7 +95,7 @@ def all_ways(splits: int, *, jobs: int = -1, random_state: int = 0, progress: Pr
     return outcomes
 
 
-def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[Outcome]:
+def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[SplitResult]:
     """Three ways to spend what a few chosen tests of n patients cost."""
     train, test = order[: PATIENTS[-1]], order[PATIENTS[-1] :]
     seed = int(order[0])
@@ -105,7 +107,7 @@ def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[Outcome]:
         RANDOM: (ordinary_model().fit(randomly, y[train[:n]]), float(np.sum(~np.isnan(randomly) * COSTS))),
         WHOLE: (ordinary_model().fit(X[fewer], y[fewer]), len(fewer) * COSTS.sum()),
     }
-    return [Outcome(way, n, spent, model.score(X[test], y[test])) for way, (model, spent) in models.items()]
+    return [SplitResult(way, n, spent, model.score(X[test], y[test])) for way, (model, spent) in models.items()]
 
 
 def shuffled(n: int, random_state: int, split: int = 0) -> np.ndarray:
@@ -130,7 +132,7 @@ def random_tests(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return bought
 
 
-def curve(outcomes: Iterable[Outcome], way: str) -> list[tuple[float, float, float, float]]:
+def curve(outcomes: Iterable[SplitResult], way: str) -> list[tuple[float, float, float, float]]:
     """For each number of patients the dollars spent, and quartiles of R² over the splits: lower, median, upper."""
     points = []
     for n in PATIENTS:
@@ -159,12 +161,12 @@ class Clinic:
         """Ask for the tests of one new patient that are worth their price."""
         values, on_file, names = self.X[patient], np.flatnonzero(COSTS == 0.0), list(PRICES)
         visit = self.model.visit({int(at): values[at] for at in on_file}, costs=COSTS, price_of_error=PRICE_OF_ERROR)
-        steps = [Step("", np.nan, 0.0, 0.0, visit.prediction, visit.std)]
+        steps = [VisitStep("", np.nan, 0.0, 0.0, visit.prediction, visit.std)]
         while (query := visit.ask()) is not None:
             (test,) = query.attributes
             visit.tell(query, values[query.attributes])
             price = visit.spent - steps[-1].spent
-            steps.append(Step(names[test], values[test], price, visit.spent, visit.prediction, visit.std))
+            steps.append(VisitStep(names[test], values[test], price, visit.spent, visit.prediction, visit.std))
         return NewPatient([names[at] for at in on_file], steps, visit.why, self.progression[patient])
 
     def visit_everybody(self) -> NewPatients:

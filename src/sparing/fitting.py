@@ -40,7 +40,7 @@ class Bought:
 
 
 @dataclass(frozen=True)
-class Report:
+class FitReport:
     """A fitted model and its spend by attribute."""
 
     model: Any
@@ -178,7 +178,7 @@ def fit_table(
     features: str = "auto",
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> Report:
+) -> FitReport:
     """Learn from ``budget`` attributes of each row, from what ``budget`` buys of it, or, if it is None, from all.
 
     ``progress`` is called with the fraction of the work that was just done.
@@ -208,7 +208,7 @@ def fit_table(
     report(judging)
     if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
-    return Report(model, table, _attributes(model, table, prices), verdict)
+    return FitReport(model, table, _attributes(model, table, prices), verdict)
 
 
 def _named(table: Table):

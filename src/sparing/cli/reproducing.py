@@ -30,7 +30,7 @@ def reproduce_command(
             _show_catalogue()
             return
         from sparing.experiments.figures import FULL, QUICK
-        from sparing.experiments.report import write_report
+        from sparing.experiments.html_report import write_report
         from sparing.experiments.reproduction import Reproduction, find_figures
         from sparing.files import refuse_missing_folder
         from sparing.plotting import empty_figure

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sparing.cli.app import Force, show, table_of
+from sparing.cli.route_and_visit import Budget, Known, PriceOfError, TargetStd, hold_visit, values_in
 from sparing.cli.study_options import (
     Address,
     Key,
@@ -19,7 +20,6 @@ from sparing.cli.study_options import (
     study_app,
     target_of,
 )
-from sparing.cli.visiting import Budget, Known, PriceOfError, TargetStd, hold_visit, values_in
 from sparing.cli.writing import Writer
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sparing.cli.app import app, one_line_errors
-from sparing.cli.visiting import number_or_text
+from sparing.cli.route_and_visit import number_or_text
 
 study_app = typer.Typer(help="Buy over weeks, at several sites, with nothing lost.", no_args_is_help=True)
 app.add_typer(study_app, name="study")

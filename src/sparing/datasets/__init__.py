@@ -29,9 +29,9 @@ Without that variable scikit-learn downloads MNIST, Covertype and RCV1; the medi
 """
 
 from sparing.datasets.lower_bound import make_hidden_signs, make_lower_bound
+from sparing.datasets.max_abs import scale_max_abs
 from sparing.datasets.medical import load_medical
 from sparing.datasets.real import load_covertype, load_digits_pair, load_digits_parity, load_mnist_pair, load_rcv1
-from sparing.datasets.scaling import scale_max_abs
 from sparing.datasets.simulated import make_power_law
 
 __all__ = [

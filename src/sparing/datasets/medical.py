@@ -9,7 +9,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
-from sparing.datasets.files import required_file
+from sparing.datasets.folder import required_file
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
-from sparing.datasets.files import data_file, fetching
+from sparing.datasets.folder import data_file, fetching
 
 COVERTYPE_NAMES = [
     "Elevation",

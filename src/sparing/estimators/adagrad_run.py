@@ -9,13 +9,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from sparing.optim.compressed import unscaled
 from sparing.optim.prediction_losses import Loss
-from sparing.optim.regret import gradient_sizes, split
+from sparing.optim.regret_terms import gradient_sizes, split
 from sparing.optim.vectors import Optimizer, Strengths
 from sparing.theory.regret import regret_bound
 
 
 @dataclass
-class Run:
+class OnlineRun:
     """The state of one weight vector; the last weight is the intercept if there is one.
 
     ``total`` is the sum of the iterates, ``inside`` and ``outside`` are the largest distances from the origin inside
@@ -76,7 +76,7 @@ class Race:
     """
 
     factors: tuple[float, ...]
-    runs: list[Run]
+    runs: list[OnlineRun]
     automatic: bool
     unit: float = 1.0
     targets: float = 0.0  # sum of their absolute values
@@ -89,7 +89,7 @@ class Race:
         return int(np.argmin([run.loss for run in self.runs]))
 
     @property
-    def best(self) -> Run:
+    def best(self) -> OnlineRun:
         return self.runs[self.leader]
 
     @property
@@ -125,4 +125,4 @@ class Race:
 def begin(n: int, make: Callable[[float], Optimizer], factors: tuple[float, ...], *, automatic: bool) -> Race:
     """All weights zero."""
     init = make(1.0)[0]
-    return Race(factors, [Run(np.zeros(n), init(np.zeros(n)), np.zeros(n)) for _ in factors], automatic)
+    return Race(factors, [OnlineRun(np.zeros(n), init(np.zeros(n)), np.zeros(n)) for _ in factors], automatic)

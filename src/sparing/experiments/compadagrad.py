@@ -116,7 +116,7 @@ REUTERS_DRAWS = {"quick": 4, "full": 20}  # the paper: 4
 
 
 @dataclass(frozen=True)
-class Draws:
+class DrawsPanel:
     """A panel whose repetitions are draws of order, prototypes and sketch; ``outcome`` says which error it shows."""
 
     methods: Methods
@@ -141,17 +141,17 @@ def _four_nine_outcome(width: float, rows: int | None, name: str, k: float, seed
     return mnist_four_nine({name: BY_WIDTH[width][name, k]}, seed=seed, width=width, n_examples=rows)[name]
 
 
-def _four_nine_panel(outcome: str, width: float, scale: Scale, seed: int) -> Draws:
+def _four_nine_panel(outcome: str, width: float, scale: Scale, seed: int) -> DrawsPanel:
     draw = partial(_four_nine_outcome, width, FOUR_NINE_ROWS[scale.name])
-    return Draws(BY_WIDTH[width], draw, outcome, FOUR_NINE_DRAWS[scale.name], seed)
+    return DrawsPanel(BY_WIDTH[width], draw, outcome, FOUR_NINE_DRAWS[scale.name], seed)
 
 
 def _reuters_outcome(name: str, k: float, seed: int) -> Outcome:
     return reuters({name: RCV1[name, k]}, seed=seed)[name]
 
 
-def _reuters_panel(outcome: str, scale: Scale, seed: int) -> Draws:
-    return Draws(RCV1, _reuters_outcome, outcome, REUTERS_DRAWS[scale.name], seed)
+def _reuters_panel(outcome: str, scale: Scale, seed: int) -> DrawsPanel:
+    return DrawsPanel(RCV1, _reuters_outcome, outcome, REUTERS_DRAWS[scale.name], seed)
 
 
 STYLES = {

@@ -11,8 +11,8 @@ from pathlib import Path
 from sparing.experiments.archive import read_archive, write_archive
 from sparing.experiments.claims import ClaimResult, assess
 from sparing.experiments.figures import FULL, RATIO, Figure
+from sparing.experiments.html_report import count
 from sparing.experiments.pictures import draw_figure
-from sparing.experiments.report import count
 from sparing.experiments.reproduction import CATALOGUE, Reproduction
 from sparing.experiments.runs import Runs
 from sparing.files import write_text

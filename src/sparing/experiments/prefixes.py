@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
 from sparing.compare.data import SHORT, SHORT_FOLDS, Data
-from sparing.compare.running import Run, cautious_mean, fit, seed_of_repetition
+from sparing.compare.running import FittedRun, cautious_mean, fit, seed_of_repetition
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.experiments.figures import RATIO, Scale, Task, Tuning
 from sparing.geometry import improvement_ratio
@@ -90,7 +90,7 @@ class Prefixes(Data):
         order = np.random.default_rng(seed).permutation(self.y.size)
         return self.X[order], self.y[order]
 
-    def _linear_loss(self, run: Run) -> float:
+    def _linear_loss(self, run: FittedRun) -> float:
         """The test loss of linear predictions from the moments of the test rows: in O(d²), whatever their number."""
         d = self.X.shape[1]
         intercept = run.predict(np.zeros((1, d)))

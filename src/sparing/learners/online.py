@@ -23,7 +23,7 @@ STEPS: dict[Any, int] = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "a
 CHUNK = 65536  # rows between two chances to report progress or to be interrupted
 
 
-class Looks(NamedTuple):
+class PhaseDesign(NamedTuple):
     """The design of one phase: what is drawn, how long for, and what the learner's theorem is told of it."""
 
     probabilities: np.ndarray  # q of the point draws
@@ -142,14 +142,14 @@ class OnlineLearner(Memory, Loop):
 
     # What an algorithm is made of -----------------------------------------------------------------------------------
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         """The design of the present phase; here, every attribute with the same probability."""
         if self.inner == "improved":
             raise ValueError(
                 f"inner='improved' draws by second moments, which {type(self).__name__} does not know; use a learner "
                 "that takes or estimates them, or inner='paper'."
             )
-        return Looks(designs.uniform(self.n_attributes))
+        return PhaseDesign(designs.uniform(self.n_attributes))
 
     def _loss(self) -> PlugInSlope | SeriesSlope:
         """The loss, as its derivative is estimated; here, the squared loss."""

@@ -14,7 +14,7 @@ import numpy as np
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
-from sparing.learners.online import PAPER_INNER, Looks, OnlineLearner, StepRule
+from sparing.learners.online import PAPER_INNER, OnlineLearner, PhaseDesign, StepRule
 from sparing.learners.online_state import State
 
 
@@ -69,11 +69,11 @@ class DDAERR(OnlineLearner):
         if self.floor != 0:
             checks.fraction("floor", self.floor)
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         moments, floor = self.second_moments, self.floor
         # positive wherever the design may look, so that no weight is left out of the inner product
         importance = np.sqrt((1.0 - floor) * moments + floor * moments.mean())
-        return Looks(
+        return PhaseDesign(
             designs.moment(moments, self.penalty, floor=floor),
             importance if self.inner == "improved" else None,
             theorem={"second_moments": moments},
@@ -210,10 +210,10 @@ class TwoPhase(OnlineLearner):
             return rule
         return rule._replace(scale=self.pilot_step_scale)
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         if not self.in_phase_two:
             only_look = {} if self.warm_start else {"learn": False, "n_point": self.budget, "n_inner": 0}
-            return Looks(
+            return PhaseDesign(
                 designs.uniform(self.n_attributes),
                 until=self.n_pilot,
                 options={"track": True, "inner": PAPER_INNER[self.penalty]} | only_look,
@@ -222,7 +222,7 @@ class TwoPhase(OnlineLearner):
             )
         moments, width = self.second_moments, self.confidence_width
         known = {"second_moments": moments, "half_norm": self.half_norm, "epsilon": width / self.norm_bound**2}
-        return Looks(
+        return PhaseDesign(
             designs.confident(moments, width, self.penalty, floor=self.floor),
             self._importance(),
             until=self._next_renewal() if self.renew else np.inf,
@@ -332,7 +332,7 @@ class OnlineRidge(OnlineLearner):
 
     reads_everything = True
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         d = self.n_attributes
         return super()._looks()._replace(options={"everything": True, "n_point": d, "n_inner": d})
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.files import InputError, refuse_missing_file
-from sparing.sources.columns import NamedColumns
+from sparing.sources.named_columns import NamedColumns
 
 SAMPLED = 3  # blocks in which categories are looked for
 

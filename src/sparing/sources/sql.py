@@ -8,7 +8,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.files import InputError
-from sparing.sources.columns import NamedColumns
+from sparing.sources.named_columns import NamedColumns
 
 KEYS = 500  # in one statement
 SAMPLED = 1000  # rows in which categories are looked for

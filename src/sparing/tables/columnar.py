@@ -8,7 +8,7 @@ from sparing import checks
 from sparing.files import InputError, refuse_data_path
 from sparing.sources import ParquetSource
 from sparing.tables.table import Table, labelled
-from sparing.tables.targets import TASKS
+from sparing.tables.tasks import TASKS
 
 
 def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | None = None) -> Table:

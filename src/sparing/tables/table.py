@@ -12,7 +12,7 @@ from sparing.files import InputError, refuse_data_path
 from sparing.tables.frames import numbers_of, read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
-from sparing.tables.targets import TASKS, labels_of
+from sparing.tables.tasks import TASKS, labels_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def read_table(
         Keep columns of text and dates, in a data frame, and missing values, for estimators that take them. Only rows
         without a target are left out.
     task : {"auto", "regression", "classification"}, optional
-        What the target is for: "auto" decides by :func:`sparing.tables.targets.labels_of`. Without it a target is
+        What the target is for: "auto" decides by :func:`sparing.tables.tasks.labels_of`. Without it a target is
         numbers, and two values of any kind become -1 and +1.
 
     Raises

@@ -93,7 +93,7 @@ def total_of(s: TheoremInput) -> float:
     return float(s.need("second_moments").sum())
 
 
-class Algorithm(NamedTuple):
+class Theorem(NamedTuple):
     """Its penalty and V; for two phases also the V to foresee before phase one, from the true moments."""
 
     penalty: str
@@ -102,14 +102,14 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = {
-    "AERR": Algorithm("ridge", uniform),
-    "DDAERR": Algorithm("ridge", _moment_ridge),
-    "TwoPhasedDDAERR": Algorithm("ridge", _two_phase_ridge, _foreseen_ridge),
-    "OnlineRidge": Algorithm("ridge", _full_information),
-    "AELR": Algorithm("lasso", uniform),
-    "DDAELR": Algorithm("lasso", _moment_lasso),
-    "TwoPhasedDDAELR": Algorithm("lasso", _two_phase_lasso, _foreseen_lasso),
-    "OnlineLasso": Algorithm("lasso", _full_information),
+    "AERR": Theorem("ridge", uniform),
+    "DDAERR": Theorem("ridge", _moment_ridge),
+    "TwoPhasedDDAERR": Theorem("ridge", _two_phase_ridge, _foreseen_ridge),
+    "OnlineRidge": Theorem("ridge", _full_information),
+    "AELR": Theorem("lasso", uniform),
+    "DDAELR": Theorem("lasso", _moment_lasso),
+    "TwoPhasedDDAELR": Theorem("lasso", _two_phase_lasso, _foreseen_lasso),
+    "OnlineLasso": Theorem("lasso", _full_information),
 }
 TWO_PHASED = [name for name, row in ALGORITHMS.items() if row.foreseen]
 

@@ -7,8 +7,8 @@ from string import Template
 
 import numpy as np
 
+from sparing.experiments.agarwal_gonen import DIMENSION_AXES
 from sparing.experiments.claims import VERDICTS, ClaimResult
-from sparing.experiments.effective_dimension import DIMENSION_AXES
 from sparing.experiments.figures import RATIO, Axes, Figure
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.reproduction import Reproduction
