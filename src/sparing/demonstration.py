@@ -1,6 +1,6 @@
 """The story of `sparing demo`: medical tests with prices, on patients that ship with scikit-learn.
 
-First the tests are bought that a model learns from, in three ways that cost the same. Then a new patient comes in, and
+First, the tests that a model learns from are bought in three ways that cost the same. Then a new patient comes in, and
 the model says which tests are worth their price.
 """
 
@@ -43,7 +43,7 @@ PRICE_OF_ERROR = 0.02  # dollars per unit of squared error: a prediction that is
 
 
 class SplitResult(NamedTuple):
-    """What one way of buying cost on one split of the patients, and the R² that it reached on the others."""
+    """The cost of one way of buying on one split of the patients, and its R² on new patients."""
 
     way: str
     patients: int
@@ -52,7 +52,7 @@ class SplitResult(NamedTuple):
 
 
 class VisitStep(NamedTuple):
-    """A test that a visit asked for, its value and price, and what follows: all money spent, prediction and its ±."""
+    """A test that a visit asked for, with the money spent so far, the prediction and its standard deviation."""
 
     test: str
     value: float
@@ -63,16 +63,16 @@ class VisitStep(NamedTuple):
 
 
 class NewPatient(NamedTuple):
-    """A visit: what is on file, one step per test, why it stopped, and how the disease did progress."""
+    """A visit: what is on file, one step per test, why it stopped, and how the disease progressed."""
 
     on_file: list[str]
-    steps: list[VisitStep]  # the first one has no test: it is what follows from what is on file
+    steps: list[VisitStep]  # the first has no test: it is the prediction from what is on file
     why: str
     truth: float
 
 
 class NewPatients(NamedTuple):
-    """Visits of all new patients: their number, mean spend and R², and the R² from all tests."""
+    """Visits of all new patients: their number, mean spend and R², and the R² with all tests."""
 
     n: int
     spent: float
@@ -83,7 +83,7 @@ class NewPatients(NamedTuple):
 def all_ways(
     splits: int, *, jobs: int = -1, random_state: int = 0, progress: Progress = unnoticed
 ) -> list[SplitResult]:
-    """Every way of buying for every number of patients, on so many splits."""
+    """The results of every way of buying, for every number of patients and every split."""
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     orders = [shuffled(len(X), random_state, split) for split in range(splits)]
     work = [(order, n) for n in PATIENTS for order in orders]
@@ -96,7 +96,7 @@ def all_ways(
 
 
 def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[SplitResult]:
-    """Three ways to spend what a few chosen tests of n patients cost."""
+    """The results of three ways to spend the money that a few chosen tests of n patients cost."""
     train, test = order[: PATIENTS[-1]], order[PATIENTS[-1] :]
     seed = int(order[0])
     chosen = BudgetRidge(BUDGET, costs=COSTS, random_state=seed).fit(X[train[:n]], y[train[:n]])
@@ -111,7 +111,7 @@ def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[SplitResult]:
 
 
 def shuffled(n: int, random_state: int, split: int = 0) -> np.ndarray:
-    """The order of the patients in a split: the first of them are there to learn from, the others are new."""
+    """The order of the patients in a split: the first are for learning, the others are new patients."""
     return np.random.default_rng((random_state, split)).permutation(n)
 
 
@@ -133,7 +133,7 @@ def random_tests(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 
 def curve(outcomes: Iterable[SplitResult], way: str) -> list[tuple[float, float, float, float]]:
-    """For each number of patients the dollars spent, and quartiles of R² over the splits: lower, median, upper."""
+    """For each number of patients, the dollars spent and the quartiles of R² over the splits: lower, median, upper."""
     points = []
     for n in PATIENTS:
         found = [outcome for outcome in outcomes if (outcome.way, outcome.patients) == (way, n)]
@@ -142,7 +142,7 @@ def curve(outcomes: Iterable[SplitResult], way: str) -> list[tuple[float, float,
 
 
 class Clinic:
-    """A model that was learnt from a few tests of everybody, and new patients.
+    """A model fitted to a few tests of everybody, and new patients.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Clinic:
         return NewPatient([names[at] for at in on_file], steps, visit.why, self.progression[patient])
 
     def visit_everybody(self) -> NewPatients:
-        """Visits of all new patients, beside predictions from all tests."""
+        """Visits of all new patients, compared with predictions from all tests."""
         bought = self.model.buy(self.X, costs=COSTS, price_of_error=PRICE_OF_ERROR)
         r2 = r2_score(self.progression, bought.predictions)
         return NewPatients(len(self.X), bought.spent.mean(), r2, self.model.score(self.X, self.progression))

@@ -11,12 +11,12 @@ from sparing.compare.algorithms import Algorithm, Setting
 
 
 class FittedRun(NamedTuple):
-    """One algorithm after one run."""
+    """The model of one algorithm after one run, and what it cost."""
 
     predict: Callable[..., np.ndarray]  # from rows to predictions
     cells: int  # values bought
     draws: int
-    spent: float  # on them, where the algorithm knows their prices
+    spent: float  # on these values, if the algorithm knows prices; otherwise their number
 
     def loss(self, X, y) -> float:
         """Mean squared error on whole rows."""
