@@ -40,7 +40,7 @@ def ask_command(
 
         writer = None if output is None else Writer([output], force=force)
         if bool(examples) + bool(many) + open_ != 1:
-            raise InputError("nothing, or too much, is asked for", "name examples, or give {many} or {open}",
+            raise InputError("it is not clear what to ask for", "name examples, or give {many} or {open}",
                              {"many": 50, "open": True})  # fmt: skip
         asks = study.asks(who=who) if open_ else _asked(study, examples or [], many, who)
         if output is not None and writer is not None:
@@ -53,7 +53,7 @@ def ask_command(
 
 
 def _asked(study, examples: list[str], many: int, who: str | None) -> list:
-    """Asks for named examples, or for so many new ones; those that the money does not pay for are left out."""
+    """Asks for named examples, or for ``many`` new ones as long as the money lasts."""
     from sparing.study import Taken
     from sparing.types import OverBudget
 

@@ -15,7 +15,7 @@ from sparing.experiments.reproduction import Reproduction
 from sparing.experiments.runs import Runs
 from sparing.files import write_text
 
-SPENDS = {  # what the spend is, where the horizontal axis shows something else
+SPENDS = {  # what the spend is, if the horizontal axis shows something else
     Axes(): "the attributes that an algorithm may buy",
     DIMENSION_AXES: "the excess risk ε",
 }

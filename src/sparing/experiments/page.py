@@ -23,7 +23,7 @@ PAPERS = {
     "compadagrad": "CompAdaGrad",
     "effective-dimension": "Effective dimension",
 }
-OURS = "Ours: "  # how claims begin that no paper makes
+OURS = "Ours: "  # prefix of claims that no paper makes
 
 HEAD = """# The papers' claims, one by one
 
@@ -51,7 +51,7 @@ def write_page(docs: Path) -> Path:
 
 
 def repetitions(figure: Figure, runs: Runs) -> str:
-    """How often each point was run, in words: series that differ from most are named."""
+    """The number of repetitions of each point, in words; series that differ from most are named."""
     counts = {
         name: Counter(
             len(runs.errors(panel, name, spend)) for panel in runs.panels for spend in runs.spends(panel, name)
