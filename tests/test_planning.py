@@ -1,4 +1,4 @@
-"""`sparing fit` and `sparing plan`: the model of a file and where the money went; what a pilot says of a spend."""
+"""`sparing fit` and `sparing plan`: the model of a file and its spend by attribute; forecasts from a pilot."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Tiny figures run for real: kept run by run, gone on with, refused where settings differ."""
+"""Tiny figures, really run: runs are stored one by one, resumed, and refused if settings differ."""
 
 import os
 import shutil
