@@ -2,10 +2,10 @@
 A clinic: from learning on a budget to a visit
 ==============================================
 
-A model that was learnt from six of thirty measurements of each patient must not need all thirty to predict. Here it
-says in which order to measure, asks for the values of one patient one by one, and stops when no further measurement is
-worth its price. The data come with scikit-learn; the prices are made up. The page on rows known in part shows the same
-for heart disease with the real prices of its tests.
+A model that was learnt from six of thirty measurements per patient should not need all thirty to predict. Here it says
+in which order to measure, asks for the values of one patient one by one, and stops when no further measurement is worth
+its price. The data ship with scikit-learn; the prices are made up. The page on rows known in part shows the same for
+heart disease with the real prices of its tests.
 """
 
 # %%
@@ -49,8 +49,8 @@ print(f"{visit.prediction} ({visit.proba.max():.1%}), spent {visit.spent:g}: {vi
 # %%
 # All patients
 # ------------
-# The dearer an error, the more is measured, and most of doubtful patients. Beside it, the same measurements for
-# everybody, in the order of the route. (One split of 169 patients: a step of 0.006 is one patient.)
+# The more expensive an error, the more is measured, most of all for doubtful patients. For comparison, the picture
+# shows the same measurements for everybody, in the order of the route. (One split: 0.006 is one of 169 patients.)
 test = X[400:].to_numpy()
 visits = [model.buy(test, costs=prices, price_of_error=price) for price in np.geomspace(10, 3000, 9)]
 same = [model.buy(test, costs=prices, budget=budget) for budget in (4, 10, 14, 20, 30, 40, 60)]

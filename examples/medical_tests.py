@@ -6,8 +6,8 @@ A hospital wants to predict how diabetes progresses. Ten tests can be made on a 
 every test on every patient is too expensive. Which tests should be made on which patients, so that the hospital learns
 as much for less money?
 
-The 442 patients are real and come with scikit-learn. The prices are made up, but in the style of a health service's
-price list: a dollar for what a nurse asks or measures, several dollars for each blood test.
+The 442 patients are real, and their data ship with scikit-learn. The prices are made up, but in the style of a health
+service's price list: a dollar for what a nurse asks or measures, several dollars for each blood test.
 """
 
 # %%
@@ -39,7 +39,7 @@ print(f"{len(X)} patients; all {len(costs)} tests of one patient cost ${costs.su
 # Buy a few tests of each patient
 # -------------------------------
 # We may spend at most $16 per patient, which is about a third of the full price. ``BudgetRidge`` decides which tests to
-# make, reads nothing else, keeps every value that it paid for and learns from all of them at once.
+# make, reads nothing else, keeps every value it paid for, and learns from all of them at once.
 order = np.random.default_rng(0).permutation(len(X))
 train, test = order[:320], order[320:]
 

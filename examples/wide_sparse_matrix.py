@@ -32,8 +32,8 @@ y = np.where(score > np.median(score), "yes", "no")
 # %%
 # What the second moments promise
 # -------------------------------
-# The improvement ratio compares the variance of gradient estimates from looks that follow the second moments with that
-# from uniform looks: 1 is no gain, near 0 is a large gain.
+# The improvement ratio compares the second moment of gradient estimates from looks by second moments with that from
+# uniform looks: 1 is no gain, near 0 is a large gain.
 moments = second_moments(X[:TRAIN])
 print(f"improvement ratio {improvement_ratio(moments):.2f}")
 

@@ -1,4 +1,4 @@
-"""What tests of several rooms need: the real data (beside the repository, or named by SPARING_DATA), and PostgreSQL."""
+"""Fixtures for several packages: the real data (beside the repository, or named by SPARING_DATA), and PostgreSQL."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The store of purchases: what goes in comes out, refusals change nothing, and sources leave no trace in its order."""
+"""The store of cells: what goes in comes out, refused calls change nothing, and order does not depend on origin."""
 
 from itertools import pairwise
 

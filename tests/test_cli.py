@@ -143,7 +143,7 @@ def test_compare_takes_its_options(run, digits, tmp_path):
         (["empty.csv", "--target", "y"], "empty.csv is empty; it needs a header and one line per example"),
         (["header.csv", "--target", "y"], "header.csv has a header but no rows"),
         (["."], "'.' is a folder; name a file in it"),
-        (["narrow.csv", "--target", "y"], "n_features = 1: nothing to choose between; add some"),
+        (["narrow.csv", "--target", "y"], "n_features = 1: there is nothing to choose; add attributes"),
         (["short.csv", "--target", "y"], "there is 1 row to learn from"),
         (["digits.csv", "--target", "digit", "--drop", "digit"], "'digit' is both the target and a column to leave"),
     ],

@@ -1,4 +1,4 @@
-"""What the documents show runs as it stands there, and the site that is made of them is whole."""
+"""Code in the documents runs and prints what is shown, and the site builds without warnings."""
 
 import re
 import subprocess

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from sparing import BudgetClassifier, load_model
 from sparing.cli import app
 from sparing.judging import area, judge, measure, probabilities
-from sparing.tables.targets import labels_of
+from sparing.tables.tasks import labels_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((400, 4))
@@ -38,7 +38,7 @@ def test_two_classes_are_named_and_judged(run):
     written(state=np.where(ILL, "ill", "well"))
     result = run(*FIT, "state")
     assert result.exit_code == 0, result.output
-    assert "is a class (its values are no numbers): 'ill', 'well'. Positive weights speak for 'well'." in result.output
+    assert "is a class (its values are not numbers): 'ill', 'well'. Positive weights speak for 'well'." in result.output
     for word in ("On 40 rows that were held out", "other 360", "accuracy 0.", "log loss 0.", "AUC 0.", " ± "):
         assert word in result.output
     assert "R²" not in result.output

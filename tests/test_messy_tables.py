@@ -1,4 +1,4 @@
-"""Files as people have them: text, dates, holes, decimal commas, free columns; read, fitted and reported by column."""
+"""Messy files: text, dates, missing values, decimal commas, free columns; read, fitted and reported by column."""
 
 import json
 import re

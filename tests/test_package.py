@@ -1,4 +1,4 @@
-"""The package as a whole: what it imports, what it offers, what it must not hold."""
+"""The package as a whole: its imports, its public names, and what it must not contain."""
 
 import os
 import re

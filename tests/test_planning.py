@@ -1,4 +1,4 @@
-"""`sparing fit` and `sparing plan`: the model of a file and where the money went; what a pilot says of a spend."""
+"""`sparing fit` and `sparing plan`: the model of a file and its spend by attribute; forecasts from a pilot."""
 
 import json
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sparing.cells import Cells
 from sparing.cli import app
-from sparing.fitting import Report, fit_table
+from sparing.fitting import FitReport, fit_table
 from sparing.learners import AutoLearner, PairwiseMoments
 from sparing.models.forecast import RIDGES, World, relative_error, ridge_error
 from sparing.models.gaussian import Gaussian
@@ -241,7 +241,7 @@ def test_an_estimate_is_put_into_words(r2, interval, words):
     facts = {"r2": r2, "r2_interval": interval}
     bought = {"budget": 4, "cells_": 400, "spent_": 400.0, "learner_": None}
     model = SimpleNamespace(report_=facts, n_iter_=100, n_features_in_=8, **bought)
-    assert words in " ".join(Report(model, None, []).lines())
+    assert words in " ".join(FitReport(model, None, []).lines())
 
 
 @pytest.mark.parametrize(

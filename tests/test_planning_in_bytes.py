@@ -44,7 +44,7 @@ def test_both_ways_are_measured_for_the_same_bytes(files):
 
 def test_too_few_row_groups_are_refused(files):
     source, y = ParquetSource(files).split_target("y")
-    with pytest.raises(ValueError, match="3 row groups are too few to try some in part and to judge by 2 others"):
+    with pytest.raises(ValueError, match="3 row groups are too few for a pilot and 2 groups of test rows"):
         plan_in_bytes(source.take([0, 1, 2]), y[: 3 * ROWS], budget=3)
 
 
@@ -105,4 +105,4 @@ def test_a_target_that_is_missing_or_unnamed_is_refused(files, tmp_path):
     done = run("fit", tmp_path / "c.parquet", "--by-row-group", "--target", "y")
     assert "the target 'y' is missing in 1 rows" in done.output
     (tmp_path / "d.csv").write_text("x,y\n1,2\n")
-    assert "d.csv is no Parquet file" in run("fit", files[0], tmp_path / "d.csv", "--target", "y").output
+    assert "d.csv is not a Parquet file" in run("fit", files[0], tmp_path / "d.csv", "--target", "y").output

@@ -1,4 +1,4 @@
-"""Argument checks and their messages, once: what was got, what was expected, what to do."""
+"""Argument checks and their messages, written once: what was got, what was expected, what to do."""
 
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
@@ -8,12 +8,12 @@ from scipy import sparse
 
 WHOLE = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating)
-REFUSED = object()  # in place of a value that has no default
+REFUSED = object()  # marks an option without a default
 LISTED = 8  # names in a message
 
 
 def positive(name: str, value, *, zero: bool = False) -> float:
-    """A finite number above zero (or from zero on, with ``zero``)."""
+    """A finite number above zero, or zero itself if ``zero`` is true."""
     number = isinstance(value, NUMBER) and not isinstance(value, bool)
     if number and np.isfinite(value) and (value > 0 or (zero and value == 0)):
         return float(value)
@@ -32,7 +32,7 @@ def non_negative(name: str, values) -> np.ndarray:
 
 
 def whole(name: str, value, *, at_least: int = 1) -> int:
-    """A whole number from ``at_least`` on."""
+    """A whole number that is not below ``at_least``."""
     if isinstance(value, WHOLE) and not isinstance(value, bool) and value >= at_least:
         return int(value)
     raise ValueError(f"{name} must be a whole number, {at_least} or more; got {value!r}.")
@@ -54,14 +54,14 @@ def one_of(name: str, value, names: Collection[str]) -> str:
 
 
 def one_of_or(number: Callable, name: str, value, names: Collection[str]):
-    """One of the known names, or what ``number`` says of anything that is not a word."""
+    """One of the known names if the value is a string, else the result of the check ``number``."""
     return one_of(name, value, names) if isinstance(value, str) else number(name, value)
 
 
 def attribute_budget(budget, n_attributes: int) -> int:
-    """Looks per example: two at least (one for the point, one for the inner product), d at most."""
+    """Looks per example: at least two (one for the point, one for the inner product) and at most d."""
     if n_attributes < 2:
-        raise ValueError(f"n_features = {n_attributes}: nothing to choose between; add some, or learn from whole rows.")
+        raise ValueError(f"n_features = {n_attributes}: there is nothing to choose; add attributes, or use whole rows.")
     budget = whole("budget", budget, at_least=2)
     if budget > n_attributes:
         raise ValueError(
@@ -95,7 +95,7 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
 
 
 def costs(values, n_attributes: int, *, free: bool = False) -> np.ndarray:
-    """One positive price per attribute; with ``free``, zero is the price of a free one."""
+    """One positive price per attribute; with ``free``, prices may be zero."""
     prices = np.array(values, dtype=np.float64)
     if prices.shape != (n_attributes,):
         raise ValueError(
@@ -109,18 +109,18 @@ def costs(values, n_attributes: int, *, free: bool = False) -> np.ndarray:
 
 
 def levels(values, n_attributes: int) -> np.ndarray:
-    """The number of categories of each attribute, none for a numeric one."""
+    """The number of categories of each attribute, 0 for a numeric one."""
     numbers = np.asarray(values)
     if numbers.shape != (n_attributes,) or numbers.dtype.kind not in "iu" or (numbers < 0).any():
         raise ValueError(
-            f"levels must hold one whole number for each of the {n_attributes} attributes: of its categories, or 0 if "
-            f"it is numeric; got {values!r}."
+            f"levels must hold, for each of the {n_attributes} attributes, its number of categories, or 0 if it is "
+            f"numeric; got {values!r}."
         )
     return numbers.astype(np.int64)
 
 
 def shares(values, n_items: int) -> np.ndarray:
-    """One probability for each item, and a positive sum."""
+    """One non-negative share per item, with a positive sum."""
     found = np.asarray(values, dtype=np.float64)
     if found.shape != (n_items,) or not np.isfinite(found).all() or (found < 0).any() or not found.any():
         raise ValueError(f"shares must be {n_items} finite numbers, none negative, not all zero; got {values!r}.")
@@ -153,7 +153,7 @@ def scale(values, n_attributes: int) -> np.ndarray:
 def matrix(X, n_attributes: int | None = None):
     """Rows to learn from: a numeric array, or a CSR matrix with sorted and distinct indices.
 
-    Nothing is copied that kernels can read as it is, and no value is looked at: whoever reads one checks it.
+    An array that kernels can read is not copied. Values are checked later, when they are read.
     """
     if sparse.issparse(X):
         X = X.tocsr()
@@ -175,11 +175,11 @@ def matrix(X, n_attributes: int | None = None):
 
 
 class InfiniteValue(ValueError):
-    """A value that was bought is infinite: the run is refused, and leaves no trace."""
+    """A value that was bought is infinite: the run is refused, and nothing is learnt or charged."""
 
 
 def infinite(row: int, column: int) -> InfiniteValue:
-    """The error that says where."""
+    """The error that names the row and column of an infinite value."""
     return InfiniteValue(
         f"X contains infinity, in row {row}, column {column}; nothing was learnt or charged. Replace it, or pass NaN "
         "for an unavailable value."
@@ -187,7 +187,7 @@ def infinite(row: int, column: int) -> InfiniteValue:
 
 
 def no_infinity(values: np.ndarray, first: int, attributes: np.ndarray) -> np.ndarray:
-    """These values of attributes of the examples from ``first`` on, unless one is infinite."""
+    """The values themselves, or an error if one is infinite. Row 0 is the example with number ``first``."""
     wrong = np.isinf(values)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -196,7 +196,7 @@ def no_infinity(values: np.ndarray, first: int, attributes: np.ndarray) -> np.nd
 
 
 def refuse_missing_targets(y) -> None:
-    """Refuse targets of which some are missing, of whatever kind they are; what they are otherwise is left open."""
+    """Refuse targets with missing entries, whatever their type; nothing else is checked."""
     if hasattr(y, "isna"):  # a pandas Series or frame
         missing = np.asarray(y.isna())
     elif getattr(y, "dtype", None) == np.dtype(object):
@@ -224,7 +224,7 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
 
 
 def weights(values, n_examples: int | None = None) -> np.ndarray | None:
-    """One weight per example, finite and not negative; None where there are none."""
+    """One weight per example, finite and not negative; None if none are given."""
     if values is None:
         return None
     found = non_negative("sample_weight", values)
@@ -245,7 +245,7 @@ def start(values, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def seed(random_state) -> int:
-    """A 64-bit seed: an integer stands for itself, anything else is drawn from the way scikit-learn reads it."""
+    """A 64-bit seed: an integer itself, or else a number drawn from scikit-learn's ``check_random_state``."""
     if isinstance(random_state, WHOLE) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**63:
             raise ValueError(f"random_state must lie between 0 and 2**63 - 1; got {random_state!r}.")
@@ -256,10 +256,10 @@ def seed(random_state) -> int:
 
 
 def by_name(option: str, values, names: Collection, *, otherwise=REFUSED):
-    """The values of an option in the order of the columns, if they are given by name: as a dict or a pandas Series.
+    """The values of an option in column order, if they are given by name in a dict or a pandas Series.
 
-    Names are those of the columns, or their numbers where they have none. Anything else is taken to be in order
-    already. A name without a column is refused, and so is a column without a value, unless there is ``otherwise`` one.
+    Columns without names are named by their numbers. Values of any other type are returned unchanged. A name without a
+    column is refused, and so is a column without a value, unless ``otherwise`` gives a default.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def _listed(names: Collection) -> str:
 
 
 def column(value, n_columns: int, names) -> int:
-    """The number of a column that is given by number or name."""
+    """The number of a column that is given by its number or name."""
     if isinstance(value, str):
         if value not in names:
             near = get_close_matches(value, names, 1)

@@ -1,6 +1,6 @@
 """The story of `sparing demo`: medical tests with prices, on patients that ship with scikit-learn.
 
-First the tests are bought that a model learns from, in three ways that cost the same. Then a new patient comes in, and
+First, the tests that a model learns from are bought in three ways that cost the same. Then a new patient comes in, and
 the model says which tests are worth their price.
 """
 
@@ -42,8 +42,8 @@ WAYS = FEW, RANDOM, WHOLE = (
 PRICE_OF_ERROR = 0.02  # dollars per unit of squared error: a prediction that is 50 points off costs 50 dollars
 
 
-class Outcome(NamedTuple):
-    """What one way of buying cost on one split of the patients, and the R² that it reached on the others."""
+class SplitResult(NamedTuple):
+    """The cost of one way of buying on one split of the patients, and its R² on new patients."""
 
     way: str
     patients: int
@@ -51,8 +51,8 @@ class Outcome(NamedTuple):
     r2: float
 
 
-class Step(NamedTuple):
-    """A test that a visit asked for, its value and price, and what follows: all money spent, prediction and its ±."""
+class VisitStep(NamedTuple):
+    """A test that a visit asked for, with the money spent so far, the prediction and its standard deviation."""
 
     test: str
     value: float
@@ -63,16 +63,16 @@ class Step(NamedTuple):
 
 
 class NewPatient(NamedTuple):
-    """A visit: what is on file, one step per test, why it stopped, and how the disease did progress."""
+    """A visit: what is on file, one step per test, why it stopped, and how the disease progressed."""
 
     on_file: list[str]
-    steps: list[Step]  # the first one has no test: it is what follows from what is on file
+    steps: list[VisitStep]  # the first has no test: it is the prediction from what is on file
     why: str
     truth: float
 
 
 class NewPatients(NamedTuple):
-    """Visits of all new patients: their number, mean spend and R², and the R² from all tests."""
+    """Visits of all new patients: their number, mean spend and R², and the R² with all tests."""
 
     n: int
     spent: float
@@ -80,12 +80,14 @@ class NewPatients(NamedTuple):
     r2_from_all_tests: float
 
 
-def all_ways(splits: int, *, jobs: int = -1, random_state: int = 0, progress: Progress = unnoticed) -> list[Outcome]:
-    """Every way of buying for every number of patients, on so many splits."""
+def all_ways(
+    splits: int, *, jobs: int = -1, random_state: int = 0, progress: Progress = unnoticed
+) -> list[SplitResult]:
+    """The results of every way of buying, for every number of patients and every split."""
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     orders = [shuffled(len(X), random_state, split) for split in range(splits)]
     work = [(order, n) for n in PATIENTS for order in orders]
-    outcomes: list[Outcome] = []
+    outcomes: list[SplitResult] = []
     calls = (delayed(_three_ways)(X, progression, order, n) for order, n in work)
     for three in Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls):
         outcomes += three
@@ -93,8 +95,8 @@ def all_ways(splits: int, *, jobs: int = -1, random_state: int = 0, progress: Pr
     return outcomes
 
 
-def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[Outcome]:
-    """Three ways to spend what a few chosen tests of n patients cost."""
+def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[SplitResult]:
+    """The results of three ways to spend the money that a few chosen tests of n patients cost."""
     train, test = order[: PATIENTS[-1]], order[PATIENTS[-1] :]
     seed = int(order[0])
     chosen = BudgetRidge(BUDGET, costs=COSTS, random_state=seed).fit(X[train[:n]], y[train[:n]])
@@ -105,11 +107,11 @@ def _three_ways(X, y, order: np.ndarray, n: int) -> Iterable[Outcome]:
         RANDOM: (ordinary_model().fit(randomly, y[train[:n]]), float(np.sum(~np.isnan(randomly) * COSTS))),
         WHOLE: (ordinary_model().fit(X[fewer], y[fewer]), len(fewer) * COSTS.sum()),
     }
-    return [Outcome(way, n, spent, model.score(X[test], y[test])) for way, (model, spent) in models.items()]
+    return [SplitResult(way, n, spent, model.score(X[test], y[test])) for way, (model, spent) in models.items()]
 
 
 def shuffled(n: int, random_state: int, split: int = 0) -> np.ndarray:
-    """The order of the patients in a split: the first of them are there to learn from, the others are new."""
+    """The order of the patients in a split: the first are for learning, the others are new patients."""
     return np.random.default_rng((random_state, split)).permutation(n)
 
 
@@ -130,8 +132,8 @@ def random_tests(X: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return bought
 
 
-def curve(outcomes: Iterable[Outcome], way: str) -> list[tuple[float, float, float, float]]:
-    """For each number of patients the dollars spent, and quartiles of R² over the splits: lower, median, upper."""
+def curve(outcomes: Iterable[SplitResult], way: str) -> list[tuple[float, float, float, float]]:
+    """For each number of patients, the dollars spent and the quartiles of R² over the splits: lower, median, upper."""
     points = []
     for n in PATIENTS:
         found = [outcome for outcome in outcomes if (outcome.way, outcome.patients) == (way, n)]
@@ -140,7 +142,7 @@ def curve(outcomes: Iterable[Outcome], way: str) -> list[tuple[float, float, flo
 
 
 class Clinic:
-    """A model that was learnt from a few tests of everybody, and new patients.
+    """A model fitted to a few tests of everybody, and new patients.
 
     Parameters
     ----------
@@ -159,16 +161,16 @@ class Clinic:
         """Ask for the tests of one new patient that are worth their price."""
         values, on_file, names = self.X[patient], np.flatnonzero(COSTS == 0.0), list(PRICES)
         visit = self.model.visit({int(at): values[at] for at in on_file}, costs=COSTS, price_of_error=PRICE_OF_ERROR)
-        steps = [Step("", np.nan, 0.0, 0.0, visit.prediction, visit.std)]
+        steps = [VisitStep("", np.nan, 0.0, 0.0, visit.prediction, visit.std)]
         while (query := visit.ask()) is not None:
             (test,) = query.attributes
             visit.tell(query, values[query.attributes])
             price = visit.spent - steps[-1].spent
-            steps.append(Step(names[test], values[test], price, visit.spent, visit.prediction, visit.std))
+            steps.append(VisitStep(names[test], values[test], price, visit.spent, visit.prediction, visit.std))
         return NewPatient([names[at] for at in on_file], steps, visit.why, self.progression[patient])
 
     def visit_everybody(self) -> NewPatients:
-        """Visits of all new patients, beside predictions from all tests."""
+        """Visits of all new patients, compared with predictions from all tests."""
         bought = self.model.buy(self.X, costs=COSTS, price_of_error=PRICE_OF_ERROR)
         r2 = r2_score(self.progression, bought.predictions)
         return NewPatients(len(self.X), bought.spent.mean(), r2, self.model.score(self.X, self.progression))

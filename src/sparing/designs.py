@@ -1,7 +1,7 @@
-r"""Which attributes to look at: from what is known of the data to the probabilities q of the point draws.
+r"""Designs: which attributes to look at, as probabilities q of the point draws.
 
 An attribute with q_i = 0 is never looked at for the point, and the gradient estimate is unbiased only if such an
-attribute is zero in every example. Known moments may say so; estimated ones may not, so those keep a floor.
+attribute is zero in every example. Known moments can guarantee that; estimated ones cannot, so they need a floor.
 """
 
 import numpy as np
@@ -12,19 +12,19 @@ from sparing import checks
 PENALTIES = ("ridge", "lasso")
 DESIGNS = ("uniform", "moments", "two-phase")
 NEGLIGIBLE = 1e-12  # share of the total variance
-MOST_LIKELY = 0.9999  # the largest inclusion probability that draws without replacement are asked for
+MOST_LIKELY = 0.9999  # cap on inclusion probabilities, since draws without replacement cannot reach 1
 
 
 def uniform(n_attributes: int) -> np.ndarray:
-    """Every attribute alike: q_i = 1/d (Hazan & Koren 2012)."""
+    """The same probability for every attribute, q_i = 1/d (Hazan & Koren 2012)."""
     return np.full(n_attributes, 1.0 / n_attributes)
 
 
 def moment(second_moments, penalty: str = "ridge", *, floor: float = 0.0) -> np.ndarray:
-    r"""As the second moments say: :math:`q_i \propto \sqrt{E[x_i^2]}` for ridge, :math:`\propto E[x_i^2]` for lasso.
+    r"""Looks by second moments: :math:`q_i \propto \sqrt{E[x_i^2]}` for ridge, :math:`\propto E[x_i^2]` for lasso.
 
     The first minimises :math:`E\|\tilde x\|_2^2` (Kukliansky & Shamir 2015, equation 4), the second
-    :math:`\|E[\tilde x^2]\|_\infty` (Lemma 4.3). With a ``floor`` the attributes share that part of the draws evenly.
+    :math:`\|E[\tilde x^2]\|_\infty` (Lemma 4.3). A ``floor`` is the fraction of the draws that is uniform.
 
     Examples
     --------
@@ -40,9 +40,9 @@ def moment(second_moments, penalty: str = "ridge", *, floor: float = 0.0) -> np.
 
 
 def estimated_moments(counts, mean_squares) -> np.ndarray:
-    """Second moments from the cells seen, each shrunk toward the mean of all by one imaginary look.
+    """Second moments from the cells seen, each shrunk toward the mean of all with prior sample size 1.
 
-    So an attribute with few looks is taken for an ordinary one, not for zero.
+    So an attribute with few looks is estimated to be average, not zero.
 
     Examples
     --------
@@ -52,24 +52,24 @@ def estimated_moments(counts, mean_squares) -> np.ndarray:
     looks = counts.sum()
     typical = float(counts @ mean_squares / looks) if looks else 1.0
     if typical == 0.0:
-        return np.ones(len(counts))  # only zeros were seen: nothing is known that could tell attributes apart
+        return np.ones(len(counts))  # only zeros were seen, so all attributes look the same
     return (counts * mean_squares + typical) / (counts + 1.0)
 
 
 def confident(moments, epsilon: float, penalty: str = "ridge", *, floor: float = 0.0) -> np.ndarray:
-    r"""The design of phase two: as :func:`moment`, of :math:`A_i + \frac{13}{6}\epsilon` (Algorithms 2 and 4)."""
+    r"""The design of phase two: :func:`moment` of :math:`A_i + \frac{13}{6}\epsilon` (Algorithms 2 and 4)."""
     return moment(moments + 13.0 / 6.0 * epsilon, penalty, floor=floor)
 
 
-# Where values are kept, and where they have prices -------------------------------------------------------------------
+# For values that are kept, or that have prices -----------------------------------------------------------------------
 
 
 def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
     r"""As :func:`moment`, for attributes that cost :math:`c_i` and a budget that holds in expectation.
 
     k draws from q cost :math:`k \sum_i q_i c_i`, so a budget of b pays for :math:`k = b / \langle q, c\rangle` of
-    them. Of :math:`\frac{1}{k} \sum_i E[x_i^2] / q_i` that leaves :math:`\langle q, c\rangle \sum_i E[x_i^2]/q_i / b`,
-    smallest at :math:`q_i \propto \sqrt{E[x_i^2] / c_i}` (Cauchy-Schwarz). For lasso
+    them. Then :math:`\frac{1}{k} \sum_i E[x_i^2] / q_i` is :math:`\langle q, c\rangle \sum_i E[x_i^2]/q_i / b`,
+    which is smallest at :math:`q_i \propto \sqrt{E[x_i^2] / c_i}` (Cauchy-Schwarz). For lasso,
     :math:`\langle q, c\rangle \max_i E[x_i^2]/q_i` is smallest at :math:`q_i \propto E[x_i^2]`: prices change only how
     many draws the money buys.
 
@@ -86,11 +86,11 @@ def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
 def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float = 0.1) -> np.ndarray:
     r"""Shares of the next looks, for a learner that keeps what it bought.
 
-    The noise of an attribute's moments matters by its share of the total variance, and of the prediction's:
-    :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. The sum of :math:`a_i` over numbers of looks
-    is smallest, at price :math:`c_i` per look, for numbers of looks in proportion to :math:`\sqrt{a_i / c_i}`. What was
-    seen often already is asked for less: the ``looks`` so far, and as many again, are to come out at those proportions,
-    and so are the pairs, which are seen together as often as the product of both.
+    Noise in an attribute's moments does harm in proportion to its share of the total variance plus its share of the
+    prediction's variance, :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. With :math:`n_i` looks
+    at price :math:`c_i`, the sum of :math:`a_i / n_i` is smallest for :math:`n_i \propto \sqrt{a_i / c_i}`. Attributes
+    that were seen often get fewer looks, so that the ``looks`` so far and as many again have these proportions
+    together. Pairs of attributes, which are seen in proportion to the product of both, then follow.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     prices, looks : array of shape (n_attributes,), optional
         :math:`c_i`, and how often each was looked at so far.
     floor : float
-        Share of the looks that is uniform.
+        Fraction of the looks that is uniform.
 
     Examples
     --------
@@ -125,10 +125,9 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
 def upper_variances(variances, looks) -> np.ndarray:
     r"""Variances that lie one standard error above their estimates, in units of squared ranges.
 
-    Within a range of 1 the mean over n looks of squared distances has a variance of at most :math:`s^2 / n`, so one
-    standard error below the truth is :math:`\hat s^2 = s^2 - s / \sqrt n`. An attribute that is almost always zero, and
-    never was anything else in few looks, is so taken for one that may vary: :math:`s^2 = 1/n`. One look is added, that
-    by which estimates are shrunk.
+    If the range is 1, the mean of n squared distances has a variance of at most :math:`s^2 / n`, so an estimate that is
+    one standard error too low is :math:`\hat s^2 = s^2 - s / \sqrt n`. An attribute that was zero in all of n looks may
+    still vary, and gets :math:`s^2 = 1/n`. One look is added to n for the shrinkage of the estimates.
 
     Examples
     --------
@@ -142,17 +141,17 @@ def upper_variances(variances, looks) -> np.ndarray:
 def worthwhile(
     variances, weights=None, *, budget: float, n_examples: int, prices=None, looks=None, floor: float = 0.02
 ) -> np.ndarray:
-    r"""As :func:`adaptive`, where variances are known and not estimated: some attributes are not worth a look.
+    r"""As :func:`adaptive`, for known rather than estimated variances: some attributes are not worth a look.
 
-    Of the prediction's variance attribute i holds the part :math:`a_i` (scaled to sum to 1). Regression on n examples
-    that see it with probability :math:`p_i` leaves :math:`a_i / (1 + n p_i a_i)` of that to be learnt. At a price of
-    :math:`c_i` per look and a budget of b per example the sum is smallest for
+    Attribute i has a share :math:`a_i` of the prediction's variance; shares sum to 1. Regression on n examples that see
+    it with probability :math:`p_i` leaves :math:`a_i / (1 + n p_i a_i)` of that unexplained. At a price of :math:`c_i`
+    per look and a budget of b per example, the sum is smallest for
 
     .. math:: p_i = \Bigl[\frac{K}{\sqrt{c_i}} - \frac{1}{n a_i}\Bigr]_0^1, \qquad \sum_i c_i p_i = b,
 
-    the same for all that matters most, and zero where :math:`n a_i` is too small. Draws without replacement reach
-    those probabilities by shares of :math:`-\log(1 - p_i)`. With estimated variances it would give up attributes too
-    early.
+    which is the same for all important attributes of one price, and zero where :math:`n a_i` is too small. Draws
+    without replacement have these probabilities if shares are :math:`-\log(1 - p_i)`. With estimated variances this
+    rule would give up attributes too early.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def worthwhile(
     budget : float
         b, money per example.
     n_examples : int
-        n, the number of all examples, those already seen included.
+        n, the number of all examples, including those already seen.
 
     Examples
     --------
@@ -178,7 +177,7 @@ def worthwhile(
     def chances(level):
         return np.clip(level / np.sqrt(prices) - often, 0.0, 1.0)
 
-    highest = float(np.max((1.0 + often[worth]) * np.sqrt(prices[worth])))  # here everything worth a look is bought
+    highest = float(np.max((1.0 + often[worth]) * np.sqrt(prices[worth])))  # at this level all of them are bought
     if prices[worth].sum() <= budget:
         level = highest
     else:
@@ -193,7 +192,7 @@ def worthwhile(
 
 
 def _harm(variances, weights) -> np.ndarray:
-    """The sum of two shares of each attribute: of the total variance, and of the prediction's."""
+    """Each attribute's share of the total variance plus its share of the prediction's variance."""
     variances = np.asarray(variances, np.float64)
     harm = variances / max(variances.sum(), np.finfo(float).tiny)
     if weights is not None:

@@ -1,4 +1,4 @@
-"""Files: what is refused about them, when one may be replaced, and how they are written whole or not at all."""
+"""Checks of paths, the rule for replacing files, and files that are written whole or not at all."""
 
 import csv
 import io
@@ -9,8 +9,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
 
-OWN = "sparing-"  # names that begin so are ours: what commands write unless told otherwise
-SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")  # of tables that can be read
+OWN = "sparing-"  # prefix of the names that commands choose by default
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")  # files that can be read as tables
 UNFINISHED = ".part"  # suffix of temporary files; a killed process may leave one behind
 
 
@@ -45,13 +45,13 @@ class InputError(ValueError):
 
 
 def refuse_missing_file(path) -> None:
-    """Raise unless there is such a file."""
+    """Raise unless the file exists."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
 
 
 def refuse_data_path(path) -> None:
-    """Raise unless this is a file of a kind that can be read as a table."""
+    """Raise unless this is an existing file that can be read as a table."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder", f"name a file in it that ends in one of {', '.join(SUFFIXES)}")
@@ -66,9 +66,8 @@ def refuse_data_path(path) -> None:
 def refuse_to_replace(path, *, inputs: Iterable = (), force: bool = False) -> None:
     """Raise unless ``path`` can be written without harm: this is the only rule on replacing files.
 
-    A file among ``inputs`` is never replaced, and neither is a folder or a device. Any other file that exists is
-    replaced only with ``force``, unless its name begins as those that commands choose themselves: running a command
-    twice is no mistake.
+    A file among ``inputs`` is never replaced, and neither is a folder or a device. Any other existing file is replaced
+    only with ``force``, or if its name has the prefix that commands choose by default, so that they can run twice.
     """
     path = Path(path)
     if path.name in ("", ".."):

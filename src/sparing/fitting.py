@@ -1,4 +1,4 @@
-"""A model of the user's own table, trained on a few values of each row: its weights and its cost."""
+"""Fit a model to a table from a few values of each row, and report its weights and its cost."""
 
 import json
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
 from sparing.tables.columnar import file_bytes
 
-FAR = 10  # interquartile ranges from the median: such targets are pointed out
-LEAST_ROWS = 10  # below it, learners cannot hold out rows to estimate their error
+FAR = 10  # interquartile ranges from the median beyond which targets are reported
+LEAST_ROWS = 10  # with fewer rows, no error can be estimated from held-out rows
 FILES = {  # ends of file names
     "weights": "-weights.csv",
     "description": "-model.json",
@@ -33,20 +33,20 @@ class Bought:
     """One attribute of a report: its weight, its effect on the prediction, and the spend on it."""
 
     attribute: str
-    weight: float | None  # None where the attribute has a curve, categories, or a weight for each of many classes
-    effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight where it has one
+    weight: float | None  # None if the attribute has a curve, categories, or a weight for each of many classes
+    effect: float  # standard deviation of what it adds to the prediction, with the sign of its weight if it has one
     looks: int
     spent: float  # on looks, and on values that were unavailable but paid for
 
 
 @dataclass(frozen=True)
-class Report:
+class FitReport:
     """A fitted model and its spend by attribute."""
 
     model: Any
     table: Table
     attributes: list[Bought]
-    verdict: Verdict | None = None  # of a classifier, unless rows were not read
+    verdict: Verdict | None = None  # measures of a classifier, unless it was fitted to a source
 
     @property
     def has_curves(self) -> bool:
@@ -71,7 +71,7 @@ class Report:
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
     def weight_in_words(self, bought: Bought) -> str:
-        """The weight of an attribute, or what it has in place of one."""
+        """The weight of an attribute, or what it has instead of a weight."""
         if bought.weight is not None:
             return f"{bought.weight:.4g}"
         if not self.has_curves:
@@ -80,7 +80,7 @@ class Report:
         return "categories" if values.dtype.kind == "U" else "curve"
 
     def _purchases(self) -> str:
-        """What was bought, and what of it was not there."""
+        """How many values were bought, and how many of them were missing."""
         model = self.model
         values = model.n_iter_ * model.n_features_in_
         part = f"{model.cells_:,} of {values:,} values ({model.cells_ / max(values, 1):.1%})"
@@ -92,14 +92,14 @@ class Report:
 
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:
-        """Functions that write the weights, the model and, unless the learner is online, the cells bought."""
+        """Functions that write the weights, the model and, for a keeping learner, the cells bought."""
         writers: dict[str, Callable[[Path], object]] = {
             "weights": self._write_weights,
             "description": self._write_description,
             "model": partial(save_model, self.model),
         }
         store = getattr(self.model.learner_, "bought", None)
-        if store is not None:  # online learners keep nothing
+        if store is not None:  # online learners keep no cells
             columns = self.model._columns
             categories = {} if columns is None else columns.categories_by_name
             writers["cells"] = partial(store.save, names=self.table.names, categories=categories)
@@ -126,26 +126,26 @@ class Report:
 
 
 def _bytes_read(source) -> str:
-    """What was read of the files."""
+    """How many bytes of the files were read, in words."""
     all_bytes = file_bytes(source)
     part = f"{source.bytes_read / 1e6:,.1f} of {all_bytes / 1e6:,.1f} MB ({source.bytes_read / all_bytes:.1%})"
     return f"{part} were read, of {source.blocks().size:,} row groups: errors go by row group."
 
 
 def _plain(numbers):
-    """Numbers for JSON: one alone, several as a list."""
+    """Numbers for JSON: a single one as a number, several as a list."""
     return np.squeeze(numbers).tolist()
 
 
 def _named_classes(classes, table: Table) -> str:
-    """Which class is which."""
+    """The classes of the target, in words."""
     names = [repr(label) for label in classes.tolist()]
     said = f"Target {table.target!r} is a class ({table.why}): {', '.join(names)}."
     return f"{said} Positive weights speak for {names[1]}." if len(names) == 2 else said
 
 
 def _far_targets(y: np.ndarray) -> list[str]:
-    """A word on targets that are so far from the others that squared errors are mostly theirs."""
+    """A warning about targets so far from the others that they dominate squared errors."""
     low, middle, high = np.percentile(y, [25, 50, 75])
     far = int(np.sum(np.abs(y - middle) > FAR * (high - low))) if high > low else 0
     if not far:
@@ -178,8 +178,8 @@ def fit_table(
     features: str = "auto",
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> Report:
-    """Learn from ``budget`` attributes of each row, from what ``budget`` buys of it, or, if it is None, from all.
+) -> FitReport:
+    """Learn from ``budget`` attributes of each row, from as many as ``budget`` buys, or, if it is None, from all.
 
     ``progress`` is called with the fraction of the work that was just done.
     """
@@ -199,7 +199,7 @@ def fit_table(
     options |= {"random_state": random_state, "total_budget": total_budget, "pay_for_missing": pay_for_missing}
     if prices is not None:
         options |= {"costs": prices.costs, "groups": prices.groups if any(prices.groups) else None}
-    judged = classes and not is_source(table.X)  # by a second model, and rows that are read whole
+    judged = classes and not is_source(table.X)  # judging fits a second model and reads whole rows
     report, judging = progress or unnoticed, 0.5 if judged else 0.0
     model = cls(budget=budget, verbose=lambda part: report((1.0 - judging) * part), **options)
     model.fit(_named(table), table.y).set_params(verbose=False)
@@ -208,11 +208,11 @@ def fit_table(
     report(judging)
     if not model.cells_ and total_budget is not None:
         raise ValueError(f"a total budget of {total_budget:g} buys no value at all; raise it, or leave it out.")
-    return Report(model, table, _attributes(model, table, prices), verdict)
+    return FitReport(model, table, _attributes(model, table, prices), verdict)
 
 
 def _named(table: Table):
-    """The attributes with their names, by which `predict` finds them again; columns of npz files have numbers only."""
+    """The attributes with their names, which `predict` needs; columns of npz files have numbers only."""
     if hasattr(table.X, "columns") or is_source(table.X) or sparse.issparse(table.X) or table.names[0] == "x0":
         return table.X
     from pandas import DataFrame
@@ -240,7 +240,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
         effects = (coef[0] if len(coef) == 1 else np.abs(coef).max(axis=0)) * spread
     else:
         fitted, effects = learner.fitted, learner.fitted.importance.max(axis=1)
-        if fitted.basis is not None and fitted.trees is None and learner.n_outputs == 1:  # beside categories
+        if fitted.basis is not None and fitted.trees is None and learner.n_outputs == 1:  # weights besides categories
             starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
             weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [

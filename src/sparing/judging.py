@@ -1,4 +1,4 @@
-"""How good a classifier is on rows that it did not see: accuracy, log loss and AUC, each with its standard error."""
+"""Accuracy, log loss and AUC of a classifier on held-out rows, each with its standard error."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-PART, FEWEST = 10, 20  # one row in ten is held out, and at least as many, up to a third of all
-SURE = 1e-6  # the smallest probability that a log loss counts
+PART, FEWEST = 10, 20  # one row in ten is held out, but at least 20 rows and at most a third of all
+SURE = 1e-6  # probabilities are clipped at this value in the log loss
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a classifier reached on rows that were held out."""
+    """The measures of a classifier on held-out rows."""
 
     n_learnt: int
     n_judged: int
@@ -41,20 +41,20 @@ class Verdict:
 
 
 def judge(model, X, labels: np.ndarray, random_state: int = 0) -> Verdict:
-    """Fit a copy of the model to nine rows in ten, and judge it on the tenth."""
+    """The measures of a copy of the model that is fitted to nine rows in ten, on the others."""
     n = len(labels)
     n_judged = min(max(n // PART, FEWEST), n // 3)
     _, counts = np.unique(labels, return_counts=True)
     alike = labels if counts.min() > 1 and counts.size <= n_judged else None
     learnt, judged = train_test_split(np.arange(n), test_size=n_judged, random_state=random_state, stratify=alike)
     fitted = clone(model).fit(_rows(X, learnt), labels[learnt])
-    seen = judged[np.isin(labels[judged], fitted.classes_)]  # a class of one row may be held out altogether
+    seen = judged[np.isin(labels[judged], fitted.classes_)]  # all rows of a rare class may be held out
     measures = measure(fitted, _rows(X, seen), labels[seen])
     return Verdict(learnt.size, seen.size, float(np.mean(labels[seen] == _most_frequent(labels[learnt]))), measures)
 
 
 def measure(model, X, labels: np.ndarray) -> list[Measure]:
-    """Accuracy and AUC of a fitted classifier and, where it knows probabilities, log loss."""
+    """Accuracy and AUC of a fitted classifier and, if it has probabilities, log loss."""
     right = model.predict(X) == labels
     measures = [_mean("accuracy", right.astype(float))]
     truth = labels[:, None] == model.classes_
@@ -72,7 +72,7 @@ def measure(model, X, labels: np.ndarray) -> list[Measure]:
 
 
 def probabilities(model, X) -> np.ndarray | None:
-    """Of all classes; None where the model knows none."""
+    """Probabilities of all classes; None if the model has none."""
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X)
     if not hasattr(model.learner_, "bought"):  # an online learner has scores, no odds
@@ -98,13 +98,13 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
 
 
 def _share_below(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Which share of the ordered numbers is below each value; equal ones count half."""
+    """The fraction of the sorted numbers that is below each value; equal numbers count half."""
     sides = [np.searchsorted(ordered, values, side=side) for side in ("left", "right")]
     return (sides[0] + sides[1]) / (2.0 * ordered.size)
 
 
 def _mean(name: str, values: np.ndarray) -> Measure:
-    """A mean; the error of one that no row differs from is that of one more row that does."""
+    """A mean; if all values are equal, its standard error is that with one more, different value."""
     spread = np.append(values, 1.0 - values[0]).std() if np.ptp(values) == 0 else values.std()
     return Measure(name, float(values.mean()), float(spread / np.sqrt(values.size)))
 

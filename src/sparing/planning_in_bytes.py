@@ -1,7 +1,7 @@
-"""Where bytes are what is paid: a few columns of many row groups, or all columns of a few? Both are tried on a pilot.
+"""Plans for files that are paid in bytes read: a few columns of many row groups, or all columns of a few groups?
 
-The forecasts of :mod:`sparing.planning` are for examples that are asked for one by one. Rows of a group share a query,
-so most pairs of columns are never seen together, and no forecast from the number of looks holds.
+Both are tried on a pilot. The forecasts of :mod:`sparing.planning` assume that every example has a query of its own.
+Here rows of a group share a query, so most pairs of columns are never seen together, and these forecasts do not hold.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from sparing.models.blocks import standard_error
 from sparing.planning import Prospect
 from sparing.sources import ParquetSource
 
-JUDGED = 2  # row groups that are read whole, to judge both ways by
-ROTATIONS = 2  # of the columns, in the pilot
-JUDGES = 20_000  # rows of the judging groups at most
-SIDE = 1.645  # standard errors on each side of an interval of 90 %
+JUDGED = 2  # row groups that are read whole and held out for testing
+ROTATIONS = 2  # how often the pilot reads every column
+JUDGES = 20_000  # maximum number of test rows
+SIDE = 1.645  # standard errors on each side of a 90 % interval
 
 
 def plan_in_bytes(
@@ -36,9 +36,9 @@ def plan_in_bytes(
 ) -> list[Prospect]:
     """The error from a few columns of many row groups, and from all columns of a few groups, for about the same bytes.
 
-    Both are measured on a pilot, and on half of it where that leaves whole groups; by whole rows of two more groups.
-    The spends are megabytes that the few columns took; whole groups come as near as their number, one at least, lets
-    them. Intervals go by the rows of the two judging groups: how groups differ is not in them.
+    Both are measured on a pilot, and on half of it if that is at least one whole group; the test rows are whole rows of
+    two other groups. The spends are the megabytes of the few columns; whole groups, at least one, come as close as
+    possible. Intervals reflect the variation between test rows, not that between groups.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def plan_in_bytes(
     budget : int
         Columns to read of each row group.
     pilot : int, optional
-        Row groups that are read in so many columns; by default as many as let every column be read twice.
+        Row groups of the pilot; by default, enough to read every column twice.
     random_state : int
-        Seed of the choice of groups, and of all that is random in the fits.
+        Seed of the choice of groups and of the fits.
     progress : callable, optional
         Called with the fraction of all work that was just done.
     """
@@ -60,8 +60,8 @@ def plan_in_bytes(
     n_few = min(n_few, n_groups - JUDGED)
     if n_few < 2:
         raise InputError(
-            f"{n_groups} row groups are too few to try some in part and to judge by {JUDGED} others",
-            "write the files anew with smaller row groups",
+            f"{n_groups} row groups are too few for a pilot and {JUDGED} groups of test rows",
+            "write the files again with smaller row groups",
         )
     source, columns, _ = encoded(source)
     levels = columns.levels if columns is not None and columns.levels.any() else None
@@ -80,7 +80,7 @@ def plan_in_bytes(
     truth = targets(judges)[thinned]
 
     def measured(blocks: np.ndarray, bought: int) -> tuple[float, int, float, float]:
-        """Megabytes, rows, and the error with its standard error, where so many columns are bought of these blocks."""
+        """Megabytes, rows, and the error with its standard error, if ``bought`` columns of these blocks are read."""
         before, n = source.bytes_read, int(sizes[blocks].sum())
         learner = AutoLearner(source.n_attributes, budget=bought, n_examples=n, **options)
         learner.run(source.take(blocks), targets(blocks))

@@ -1,6 +1,6 @@
 """Pictures of a comparison, a fit and a plan, and the colours that all pictures share.
 
-What is drawn says how it looks: this module knows no algorithm and no experiment.
+Labels and styles come with the data: this module knows no algorithm and no experiment.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
 WIDE_AXIS = 1e5
 CURVES_ABREAST = 4  # panels in a row
-LABELLED = 0.03  # part of a route's gain, from which a purchase is named in its picture
+LABELLED = 0.03  # fraction of a route's gain from which a purchase is labelled
 LONGEST_NAME = 30  # characters of an attribute beside its bar
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
@@ -45,7 +45,7 @@ def picture_path(path) -> Path:
 
 
 def save_picture(figure, path, *, dpi: int = 150) -> Path:
-    """Write a picture, whole or not at all, in the format that the suffix says; return its path."""
+    """Write a picture, whole or not at all, in the format of its suffix; return its path."""
     path = picture_path(path)
     with written_whole(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=dpi)
@@ -138,7 +138,7 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
 
 
 def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
-    """Draw what the categories with the largest effects, either way, add to the prediction."""
+    """Draw what the categories with the largest positive and negative effects add to the prediction."""
     largest = sorted(sorted(range(len(names)), key=lambda at: -abs(parts[at]))[:most])
     axes.bar(range(len(largest)), [parts[at] for at in largest], color=BLUE)
     words = shortened([names[at] for at in largest], longest=9)
@@ -169,7 +169,7 @@ def plot_plan(prospects, path, *, title: str = "") -> Path:
 
 
 def plot_route(route, path, *, title: str = "") -> Path:
-    """Draw what ``model.route`` returns: the error to expect against the money spent on a case."""
+    """Draw what ``model.route`` returns: the expected error against the money spent on a case."""
     figure = empty_figure(figsize=(7.4, 4.4))
     axes = figure.add_subplot()
     totals, errors = [0.0, *(p.total for p in route)], [route.start, *(p.error for p in route)]
@@ -188,7 +188,7 @@ def plot_route(route, path, *, title: str = "") -> Path:
 def plot_demonstration(curves, steps, truth: float, path, *, titles: Sequence[str]) -> Path:
     """Draw the two parts of the demonstration: R² against money for each way to buy, and the visit of a new patient.
 
-    ``curves`` maps the name of a way to points (spent, lower, median, upper); ``steps`` are those of the visit.
+    ``curves`` maps the name of each way to points (spent, lower, median, upper); ``steps`` are the steps of the visit.
     """
     figure = empty_figure(figsize=(10.0, 4.2))
     learning, visit = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -207,7 +207,7 @@ def plot_demonstration(curves, steps, truth: float, path, *, titles: Sequence[st
 
 
 def _plot_visit(axes, steps, truth: float) -> None:
-    """Prediction and its standard deviation after each purchase, from the top down, beside what came."""
+    """Draw the prediction and its standard deviation after each purchase, from top to bottom, and the true value."""
     places = range(len(steps))
     predictions, stds = [step.prediction for step in steps], [step.std for step in steps]
     axes.axvline(truth, color=GREEN, linestyle="--", linewidth=1.2)
@@ -223,7 +223,7 @@ def _plot_visit(axes, steps, truth: float) -> None:
 
 
 def label_powers(axes) -> None:
-    """Mark 1, 3, 10, 30, ... on the horizontal axis; powers of ten where these would not fit."""
+    """Mark 1, 3, 10, 30, ... on the horizontal axis, or powers of ten if these do not fit."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set_xscale("log")
@@ -236,7 +236,7 @@ def label_powers(axes) -> None:
 
 
 def shortened(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
-    """Names with their middle left out; whole where that would make two of them equal.
+    """Names with their middle left out, unless that would make two of them equal.
 
     >>> shortened(["left ventricular wall", "left ventricular mass", "age"], longest=11)
     ['left … wall', 'left … mass', 'age']

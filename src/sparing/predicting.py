@@ -17,7 +17,7 @@ SHOWN = 5  # rows of predictions that are printed
 
 @dataclass(frozen=True)
 class Predictions:
-    """A table of predictions, one row per row of the file, and what there is to say about it."""
+    """A table of predictions, one row per row of the file, with notes about it."""
 
     columns: list[str]
     rows: list[list[Any]]
@@ -31,9 +31,9 @@ class Predictions:
 def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the data") -> Predictions:
     """Predict every row of a data frame, whose columns are found by name, or of a matrix, by position.
 
-    Where the model can say so, a standard deviation (regression) or the probability of each class stands beside the
-    prediction. Values that are unknown are taken as such by a model that can predict without them; otherwise a missing
-    column is refused, and a row with a missing value gets no prediction.
+    If the model has them, a standard deviation (regression) or the probability of each class follows the prediction. A
+    model that can predict rows known in part accepts missing columns and values. Other models refuse a missing column,
+    and give no prediction for a row with a missing value.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the da
     source : str
         What the rows are called in messages.
     """
-    partly = hasattr(model.learner_, "bought")  # a learner that keeps what it buys predicts rows known in part, too
+    partly = hasattr(model.learner_, "bought")  # a keeping learner also predicts rows known in part
     named = hasattr(rows, "columns")
     if keep and not named:
         raise InputError(f"{source} has no named columns", "leave out {keep}", {"keep": None})
@@ -61,7 +61,7 @@ def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the da
 
 
 def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, list[str]]:
-    """The model's columns of a frame, in the model's order, and what is said about the others."""
+    """The model's columns of a frame, in the model's order, and notes about other and missing columns."""
     wanted, notes = model._names(), []
     if not wanted:
         raise InputError("the model was fitted without names of columns", f"pass a matrix in place of {source}")
@@ -86,7 +86,7 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
 
 
 def _unseen_categories(model, frame) -> list[str]:
-    """What is said of categories that the model does not know, which are unknown values."""
+    """Notes about categories that the model does not know, which count as missing values."""
     known = model._columns.categories_by_name if model._columns is not None else {}
     notes = []
     for name in known.keys() & set(frame.columns):
@@ -104,7 +104,7 @@ def _matrix(model, X, source: str):
             "pass as many, in the same order",
         )
     names = model._names()
-    if names and not sparse.issparse(X):  # or scikit-learn warns of names that are missing
+    if names and not sparse.issparse(X):  # otherwise scikit-learn warns about missing names
         from pandas import DataFrame
 
         return DataFrame(X, columns=names)

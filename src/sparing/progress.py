@@ -1,16 +1,16 @@
-"""How far long work has come: parts of a whole, told to a callable, and a bar that shows them."""
+"""Progress of long computations: a callable that receives fractions of the work, and a bar that shows them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 
-Progress = Callable[[float], None]  # called with the part of all work that was just done: parts add up to one
+Progress = Callable[[float], None]  # called with the fraction of the work just done; fractions add up to one
 
 SHOWN_AFTER = 2.0  # seconds
 
 
 def unnoticed(part: float) -> None:
-    """Progress that nobody asked for."""
+    """Ignore progress."""
 
 
 class Stages:
@@ -19,7 +19,7 @@ class Stages:
     Parameters
     ----------
     progress : callable
-        Called with parts of the whole, which add up to one once :meth:`finish` was called.
+        Called with fractions of the work, which add up to one once :meth:`finish` was called.
     seconds : mapping
         The estimated cost of each stage.
 
@@ -41,23 +41,23 @@ class Stages:
         self.shares = {stage: cost / total for stage, cost in seconds.items()}
 
     def steps(self, stage: str, number: int) -> Callable[[], None]:
-        """What to call after each of so many steps of a stage."""
+        """A function to call after each of the ``number`` steps of a stage."""
         return lambda: self.advance(self.shares[stage] / number)
 
     def advance(self, part: float) -> None:
-        """This part of the whole is done."""
+        """Report that this fraction of the work is done."""
         part = min(part, self.left)
         self.left -= part
         self.progress(part)
 
     def finish(self) -> None:
-        """All is done, also what turned out not to be needed."""
+        """Report all that is left as done, including steps that were not needed."""
         self.advance(self.left)
 
 
 @contextmanager
 def noticed(verbose: bool | Progress, doing: str) -> Iterator[Progress]:
-    """What to call with parts of some work: a callable itself, a bar if ``verbose`` is true, or else nothing."""
+    """A callable that receives progress: ``verbose`` itself, a bar if it is true, or one that does nothing."""
     if callable(verbose):
         yield verbose
     else:
@@ -67,7 +67,7 @@ def noticed(verbose: bool | Progress, doing: str) -> Iterator[Progress]:
 
 @contextmanager
 def progress_bar(shown: bool, doing: str) -> Iterator[Progress]:
-    """A bar with the time left, on the error stream if that is a terminal or notebook, for work of over two seconds."""
+    """A bar with the time left, shown after two seconds, on the error stream if that is a terminal or notebook."""
     from rich import progress
     from rich.console import Console
 

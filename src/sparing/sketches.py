@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sparing import checks
 from sparing.kernels import hadamard as kernels
 
-AT_ONCE = 64  # numbers that the kernels process together
+AT_ONCE = 64  # numbers that a kernel processes together
 
 
 def power_of_two(n: int) -> int:
@@ -40,7 +40,7 @@ def _check_indices(name: str, indices, n: int) -> np.ndarray:
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a vector of whole numbers; got {found.dtype} of shape {found.shape}.")
     found = found.astype(np.int64)
-    if found.size and found.view(np.uint64).max() >= n:  # one look at all of them: negative ones read as huge
+    if found.size and found.view(np.uint64).max() >= n:  # as unsigned numbers, negative ones are huge
         raise IndexError(f"{name} must lie between 0 and {n - 1}; got {found.min()} to {found.max()}.")
     return found
 
@@ -55,7 +55,7 @@ def hadamard(x, *, orthonormal: bool = True, overwrite: bool = False) -> np.ndar
     orthonormal : bool, default=True
         Divide by :math:`\sqrt n`. Without it the matrix holds +1 and -1.
     overwrite : bool, default=False
-        Transform x in place and return it: a C-contiguous float32 or float64 array, or it is refused.
+        Transform x in place and return it; x must be a C-contiguous float32 or float64 array.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def hadamard(x, *, orthonormal: bool = True, overwrite: bool = False) -> np.ndar
 
 
 def stretch_width(n: int, few: int) -> int:
-    """Numbers in each of the stretches, as many as there are nonzeros or wanted outputs; 0: take the whole transform.
+    """Length of the stretches for ``few`` nonzeros or wanted outputs, or 0 if the whole transform is as fast.
 
-    Short stretches leave so few levels out that the whole transform, which works in the cache, is as fast.
+    Short stretches skip only a few levels, and the whole transform makes better use of the cache.
     """
     width = n // power_of_two(few)
     return width if width >= 16 * AT_ONCE else 0
@@ -90,14 +90,14 @@ def stretch_width(n: int, few: int) -> int:
 def hadamard_sparse(indices, values, n: int, *, orthonormal: bool = True) -> np.ndarray:
     r"""The Hadamard transform of a vector with few nonzeros: :math:`O(n \log r)` for r of them.
 
-    :math:`H_n = H_{r'} \otimes H_{n/r'}` with :math:`r'` the power of two from r on: each nonzero adds its column of
-    :math:`H_{n/r'}` to its own stretch of :math:`n/r'` numbers, at most 2n operations in all, and then
+    :math:`H_n = H_{r'} \otimes H_{n/r'}` with :math:`r'` the least power of two from r on. Each nonzero adds its
+    column of :math:`H_{n/r'}` to its own stretch of :math:`n/r'` numbers, at most 2n operations in all, and then
     :math:`\log_2 r'` levels remain. (This settles Conjecture 1 of Mehta et al., CompAdaGrad, 2016; Theorem 4 is r = 1.)
 
     Parameters
     ----------
     indices, values : vectors of length r
-        Where the nonzeros are, and what they are; an index that comes twice is added up.
+        The nonzeros and their positions; values at a repeated index are added up.
     n : int
         Length of the vector, a power of two.
     orthonormal : bool, default=True
@@ -180,7 +180,7 @@ class SRHT(LinearOperator):
     signs : vector of length n
         :math:`\Sigma`: -1.0 or +1.0 each.
     n_padded : int
-        The power of two that H has; vectors are continued by zeros.
+        The order of H, a power of two; vectors are padded with zeros.
     scale : float
         c: 1, or :math:`\sqrt{n/k}` in the scaled form.
     """
@@ -236,8 +236,8 @@ def srht(k: int, n: int, random_state=None, *, scaled: bool = False) -> SRHT:
     r"""The subsampled randomised Hadamard transform of k rows on n columns, as a scipy ``LinearOperator``.
 
     :math:`\Pi = R H \Sigma`, with random signs :math:`\Sigma`, Hadamard matrix H and a draw R of k of its rows. Both
-    :math:`\Pi x` and :math:`\Pi^T z` take :math:`O(n \log k)`. If n is not a power of two, vectors are continued by
-    zeros up to the next one; then H has more than n rows, and k of *those* are drawn.
+    :math:`\Pi x` and :math:`\Pi^T z` take :math:`O(n \log k)`. If n is not a power of two, vectors are padded with
+    zeros to the next one; then H has more than n rows, and k of *those* are drawn.
 
     Parameters
     ----------

@@ -89,8 +89,8 @@ class BatchSource(Source, Protocol):
     def read_batch(self, examples: np.ndarray, queries: list[np.ndarray]) -> list[np.ndarray]:
         """The values of each example's attributes, as ``read`` answers them.
 
-        An error after which some of the queries were bought and others were not has an attribute ``not_bought``: the
-        places of the latter in ``queries``.
+        If an error leaves some queries bought and others not, it has an attribute ``not_bought``: the positions in
+        ``queries`` of those that were not.
         """
         ...
 
@@ -114,16 +114,16 @@ class UnknownPurchase(RuntimeError):
         self.key = key
 
 
-DIGITS = 9  # of the smallest price, where prices are no round decimals, such as 1/3; finer fractions are dropped
-MOST_UNITS = 2.0**40  # that all attributes of an example cost together: so sums over millions of examples are exact
+DIGITS = 9  # significant digits kept of the smallest price if it is no short decimal, such as 1/3
+MOST_UNITS = 2.0**40  # largest price of a whole example, so that sums over millions of examples are exact
 NO_LIMIT = 2**62  # units
 
 
 def decimals_of(prices) -> int:
     """How many decimal places it takes to write these prices exactly, or the smallest of them to nine digits.
 
-    Fewer, where prices are so large that sums of them would not be exact. Ceilings have no say: what they have beyond
-    the unit of prices can never be spent. Nor have prices of zero.
+    Fewer if prices are so large that their sums would not be exact. Prices of zero do not count, and neither do
+    ceilings: a fraction of the unit of prices can never be spent.
 
     >>> decimals_of([12.5, 0.25, 3.0]), decimals_of([7.0]), decimals_of([1 / 3])
     (2, 0, 9)
@@ -146,13 +146,13 @@ def money_units(amount: float, decimals: int) -> int:
 
 
 def price_units(prices, decimals: int) -> np.ndarray:
-    """Prices in such units: one at least, unless an attribute is free."""
+    """Prices as whole numbers of units of ``10**-decimals``: at least one, unless the attribute is free."""
     prices = np.asarray(prices, np.float64)
     return np.where(prices > 0, np.maximum(_whole(prices * 10.0**decimals), 1.0), 0.0).astype(np.int64)
 
 
 def _are_whole(units):
-    """Which are whole numbers, but for what the multiplication of decimals in binary leaves out."""
+    """Which of these are whole numbers, up to the rounding errors of binary fractions."""
     return np.abs(units - np.round(units)) <= np.maximum(1e-6, 2.0**-51 * units)
 
 
@@ -169,11 +169,11 @@ class Ledger:
     Parameters
     ----------
     per_example, total : float
-        Ceilings, for the attributes of one example and for all of them.
+        Ceilings on the cost of one example and of all examples together.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute, zero for a free one; one each without it.
+        Price of each attribute, zero for a free one; by default every price is one.
     decimals : int, optional
-        Decimal places of money: 2 counts in cents. By default as many as the prices have.
+        Decimal places of money: 2 counts in cents. By default, as many as the prices have.
     pay_for_missing : bool
         Whether an unavailable value is paid for, and counted, like any other.
 
@@ -196,7 +196,7 @@ class Ledger:
     cells: int = 0
     examples: int = 0
     spent_units: int = 0
-    in_vain: tuple[int, ...] = ()  # by attribute, how often a value was asked for that was unavailable
+    in_vain: tuple[int, ...] = ()  # how often a value of each attribute was asked for but unavailable
 
     def __post_init__(self):
         for name in ("per_example", "total"):
@@ -254,7 +254,7 @@ class Ledger:
 
     @contextmanager
     def purchase(self, attributes: np.ndarray, examples: int = 1) -> Iterator[None]:
-        """Book what is read within; if the source refuses to sell, nothing is owed.
+        """Book what is read within the block; if the source refuses to sell, nothing is owed.
 
         >>> ledger = Ledger()
         >>> with ledger.purchase(np.array([4, 7])):
@@ -272,13 +272,13 @@ class Ledger:
             raise
 
     def give_back(self, unavailable: np.ndarray) -> None:
-        """What was booked for these attributes, one for each value, unless unavailable values are paid for."""
+        """Refund the price of each of these unavailable values, unless such values are paid for."""
         self.note_unavailable(unavailable)
         if not self.pay_for_missing:
             self.record(0, -len(unavailable), -self.price(unavailable))
 
     def note_unavailable(self, attributes: np.ndarray) -> None:
-        """Count purchases in vain; money stays as it is."""
+        """Count one unavailable value for each of these attributes; no money moves."""
         if len(attributes):
             counts = np.bincount(attributes, minlength=len(self.in_vain))
             counts[: len(self.in_vain)] += np.array(self.in_vain, np.int64)
@@ -295,8 +295,8 @@ class Ledger:
 class Solution:
     """What a solver found, and how: ``converged`` says whether ``residual`` came down to the tolerance asked for.
 
-    ``residual`` is an estimate of how far the objective is above its minimum, as a part of the objective. A
-    ``sketch_size`` of 0 says that no sketch was needed; the ``effective_dimension`` is known where one was made.
+    ``residual`` is an estimate of how far the objective is above its minimum, as a fraction of the objective. A
+    ``sketch_size`` of 0 means that no sketch was needed; ``effective_dimension`` is known if one was made.
     """
 
     coef: np.ndarray

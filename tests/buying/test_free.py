@@ -1,4 +1,4 @@
-"""Attributes that cost nothing are part of every purchase; values that are not there are paid for, or not."""
+"""Free attributes are part of every purchase; unavailable values are paid for or refunded."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A plan: queries that are pure, within the money and as large as can be, and as likely as they are said to be."""
+"""A plan: queries are pure, use up the budget without exceeding it, and have the stated probabilities."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations

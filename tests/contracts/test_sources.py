@@ -1,4 +1,4 @@
-"""What holds for every source: it answers what it is asked, in that order, and learners do the same with all."""
+"""The contract of all sources: they return the values asked for, in that order, and learners do the same with all."""
 
 from contextlib import ExitStack
 from itertools import count

@@ -1,4 +1,4 @@
-"""Data frames as people have them: a column is one purchase, under its own name, whatever it holds."""
+"""Data frames of mixed types: a column is one purchase, under its own name, whatever its type."""
 
 import json
 from datetime import date

@@ -1,4 +1,4 @@
-"""Curves and trees through the estimators: what they are worth, what they show of themselves, and what is refused."""
+"""Curves and trees in the estimators: their accuracy, what they report, and what is refused."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Budget estimators that keep what they buy: however rows come, what it cost, and what they say of it."""
+"""Budget estimators with keeping learners: the same model for any chunks, its cost, and its report."""
 
 import pickle
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Estimators on rows known in part: arrays, DataFrames that lack columns, whole rows as ever."""
+"""Estimators on rows known in part: arrays, DataFrames that lack columns, and whole rows."""
 
 import numpy as np
 import pandas as pd

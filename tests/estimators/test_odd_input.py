@@ -1,4 +1,4 @@
-"""Input that is odd but no error, and what it then means."""
+"""Unusual input that is valid, and what it means."""
 
 import re
 

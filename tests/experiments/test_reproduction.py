@@ -1,4 +1,4 @@
-"""Tiny figures run for real: kept run by run, gone on with, refused where settings differ."""
+"""Tiny figures, really run: runs are stored one by one, resumed, and refused if settings differ."""
 
 import os
 import shutil
@@ -19,12 +19,12 @@ from sparing.experiments.archive import read_archive, write_archive
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Lower, Printed
 from sparing.experiments.figures import RATIO, Figure, Scale, Task
+from sparing.experiments.html_report import write_report
 from sparing.experiments.journal import Journal, Run
 from sparing.experiments.kukliansky_shamir import ADAGRAD, ADAGRAD_STYLES
 from sparing.experiments.page import write_page
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
-from sparing.experiments.report import write_report
 from sparing.experiments.reproduction import CATALOGUE, Reproduction, find_figures
 from sparing.experiments.runs import Runs
 from sparing.files import UNFINISHED

@@ -141,7 +141,7 @@ def test_frames_of_mixed_and_nullable_columns():
             "chunk of X from row 2 on has 4 columns, the ones before it 3",
         ),
         (iter([np.ones(3)]), r"X must have two dimensions.*got shape \(3,\)"),
-        ([[1.0, 2.0], [3.0, np.nan]], "X contains NaN or infinity, for one in row 1, column 1; every"),
+        ([[1.0, 2.0], [3.0, np.nan]], "X contains NaN or infinity, first in row 1, column 1; every"),
         (iter([np.ones((2, 1)), np.array([[np.inf]])]), "in row 2, column 0"),
         (sparse.csr_array([[0, 0], [0, np.inf]]), "in row 1, column 1"),
         (sparse.csc_array([[0, 0, 1], [0, 0, np.nan]]), "in row 1, column 2"),

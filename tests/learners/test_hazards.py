@@ -1,4 +1,4 @@
-"""Numerical hazards: outliers, overflow, cancellation, strangers' queries. Each of these once went wrong."""
+"""Numerical hazards: outliers, overflow, cancellation, and queries of other learners. Each of these was once a bug."""
 
 import pickle
 from dataclasses import replace

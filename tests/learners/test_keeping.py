@@ -1,4 +1,4 @@
-"""What learners that keep cells do beyond the contract: plans, cells of others, money that ends, bad options."""
+"""Keeping learners beyond the common contract: plans, cells bought elsewhere, spent budgets, bad options."""
 
 import numpy as np
 import pytest

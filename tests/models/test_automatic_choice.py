@@ -1,4 +1,4 @@
-"""What the automatic choice comes to: against what is usually done, and between lines and curves."""
+"""The accuracy of the automatic choice: against the usual methods, and between lines and curves."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,8 @@ from sklearn.linear_model import Ridge
 from planted_cells import planted, uniform_cells
 from sparing.cells import Cells
 from sparing.learners import MeanImputed
-from sparing.models.imputed import FOLDS, RIDGES, imputed_candidates, imputed_errors, uncorrelated
+from sparing.models.folds import FOLDS
+from sparing.models.imputed import RIDGES, imputed_candidates, imputed_errors, uncorrelated
 from sparing.models.summary import summarize
 
 

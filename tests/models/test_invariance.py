@@ -1,4 +1,4 @@
-"""What must not matter: units, where shards were cut, columns that say nothing, and rows far from all others."""
+"""Models do not depend on units, on shards, on constant columns, or much on outlying rows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weights of examples: two of weight one are one of weight two, and an example of weight zero is not there."""
+"""Weights of examples: weight two counts as two equal examples, and weight zero as none."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from sparing import BudgetRidge
-from sparing.cli.visiting import hold_visit, prices_of, show_route, standing, values_in
+from sparing.cli.route_and_visit import hold_visit, prices_of, show_route, standing, values_in
 from sparing.plotting import plot_route
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong with disks, files, clocks and clients: a clear word, and nothing lost."""
+"""Failing disks, files, clocks and clients: a clear message, and nothing is lost."""
 
 import multiprocessing
 import os

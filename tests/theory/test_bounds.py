@@ -326,7 +326,7 @@ def test_moments_beyond_the_norm_are_refused_by_bounds():
         risk_bound("DDAERR", **COMMON, **sums)
     with pytest.raises(ValueError, match="second_moments sum to 4"):
         risk_bound("TwoPhasedDDAERR", **COMMON, **sums, epsilon=0.1, foreseen=True)
-    with pytest.raises(ValueError, match=r"second_moments go up to 4, too much for examples of norm 1\.5"):
+    with pytest.raises(ValueError, match=r"second_moments rise to 4, too much for examples of norm 1\.5"):
         risk_bound("DDAELR", **COMMON, second_moments=np.full(D, 4.0), norm_bound=1.5)
     options = {key: value for key, value in COMMON.items() if key != "n_examples"}
     with pytest.raises(ValueError, match="second_moments sum to 4"):

@@ -1,4 +1,4 @@
-"""A buyer: draws purchases by the plan in force, within the money that the ledger has left."""
+"""A buyer draws purchases by the plan in force, within the money that the ledger has left."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from sparing.types import Ledger, Query
 
 
 class Buyer:
-    """Buys of one example after the other, and keeps the books in ``ledger``.
+    """Buys values of one example after another, and books them in ``ledger``.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Buyer:
         self.follow_design(designs.adaptive, np.zeros(shop.prices.size))
 
     def follow(self, shares) -> None:
-        """Draw by these shares of the items from now on."""
+        """From now on, draw items by these shares."""
         self.plan, self.turns = Plan(self.shop, shares), np.zeros(self.shop.prices.size, np.int64)
 
     def follow_design(self, design: Callable, variances, weights=None, *, looks=None, **more) -> None:
-        """Draw by a design from now on: of items that have a price, as the others are part of every purchase."""
+        """From now on, draw items by a design. It covers the items that have a price; free ones are always bought."""
         sold = self.shop.for_sale
         if not sold.size:
             return
@@ -51,7 +51,7 @@ class Buyer:
         return self.plan.query(self.seed, round, money=self.ledger.left)
 
     def queries(self, first_round: int, n: int) -> list[Query]:
-        """What to buy of the next n examples, if the plan stays and all of it is paid for."""
+        """What to buy of the next n examples, if the plan does not change and nothing is refunded."""
         found, left = [], self.ledger.left
         for round in range(first_round, first_round + n):
             found.append(self.plan.query(self.seed, round, money=left))
@@ -60,17 +60,17 @@ class Buyer:
 
     @property
     def refunds(self) -> bool:
-        """Whether money may come back that the next purchases depend on."""
+        """Whether refunds for unavailable values may change what the next purchases can cost."""
         return not self.ledger.pay_for_missing and self.ledger.total < np.inf
 
     def ask_block(self, first: int, n_examples: int) -> Query:
-        """What to buy of a block of examples, of which the first has this number: items take turns."""
+        """What to buy of a block of examples, the first of which has this number: items take turns."""
         query = self.plan.query_in_turn(self.seed, first, self.turns, money=self.ledger.left // n_examples)
         self.turns[np.unique(self.shop.items[query.attributes])] += 1
         return query
 
     def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> None:
-        """Buy of the rows from first to last, and hand the cells to ``keep``."""
+        """Buy values of the rows from first to last, and pass the cells to ``keep``."""
         shop, ledger, most = self.shop, self.ledger, self.shop.most
         sizes = np.empty(last - first, np.int64)
         attributes, values = np.empty((last - first) * most, np.int64), np.empty((last - first) * most)

@@ -1,4 +1,4 @@
-"""How likely each item is to be bought of an example, if items are drawn without replacement while the money lasts."""
+"""Inclusion probabilities: how likely an item is bought if items are drawn without replacement until money runs out."""
 
 from math import ceil
 
@@ -10,21 +10,21 @@ from sparing.buying.shop import Shop
 from sparing.kernels.inclusion import enumerate_inclusion, race_inclusion, simulate_inclusion
 from sparing.kernels.purchase import Market, count_purchases
 
-INTEGRATED = 300_000  # items times purchases, up to which probabilities at one price are exact
-ENUMERATED = 18  # items of several prices, up to which they are exact
-SIMULATED = 30_000_000  # items times draws that are simulated where there are more
-MOST_ROUNDS, LEAST_ROUNDS = 100_000, 100  # of that simulation; where it would have fewer, purchases are counted
-COUNTED = 400_000  # purchases, then
-PRICE_BINS = 64  # items of similar price share one estimate, then
-TAIL = 1e-12  # probability that is left out of integrals
+INTEGRATED = 300_000  # items times purchases up to which probabilities at one price are integrated exactly
+ENUMERATED = 18  # items up to which probabilities at several prices are enumerated exactly
+SIMULATED = 30_000_000  # items times draws of the simulation for more items
+MOST_ROUNDS, LEAST_ROUNDS = 100_000, 100  # simulated examples; below the minimum, purchases are only counted
+COUNTED = 400_000  # purchases that are counted in that case
+PRICE_BINS = 64  # items of similar price share one estimate in that case
+TAIL = 1e-12  # probability neglected in integrals
 
 
 def inclusion_probabilities(shop: Shop, shares: np.ndarray, market: Market) -> np.ndarray:
-    """The probability of each item to be bought of an example.
+    """The probability with which each item is bought for an example.
 
-    Exact at one price or for few items. For more of them, at several prices, it is simulated; for very many, it is that
-    of an exponential clock to ring before a deterministic time (Rosén 1972), the same for items of similar price. What
-    is free is always bought.
+    It is exact for items of one price, and for few items. For more items at several prices it is simulated. For very
+    many it is approximated by the probability that an exponential clock rings before a fixed time (Rosén 1972), which
+    is the same for all items of similar price. Free items are always bought.
     """
     probability = np.zeros(shares.size)
     probability[shop.items[shop.free]] = 1.0
@@ -47,14 +47,14 @@ def inclusion_probabilities(shop: Shop, shares: np.ndarray, market: Market) -> n
 
 
 def _at_one_price(q: np.ndarray, number: int) -> np.ndarray:
-    """The probability of each of the clocks with rates q to be among the first ``number`` to ring."""
+    """The probability that each of the clocks with rates q is among the first ``number`` to ring."""
     n = q.size
     if number == n or np.ptp(q) == 0:
         return np.full(n, number / n)
     if n * number > INTEGRATED:
         return _race(q, number)
-    # The number of clocks that have rung has lighter tails than a Poisson number of the same mean. So at the first of
-    # these times it is below ``number``, and at the last it is not, but for a probability of TAIL.
+    # The number of clocks that have rung has lighter tails than a Poisson number of the same mean. So up to a
+    # probability of TAIL it is below ``number`` at the first of these times, and not below it at the last.
     first = _time(q, float(gammaincinv(number, TAIL)))
     last = min(_time(q, float(gammainccinv(number, TAIL)) + 1.0), -np.log(TAIL) / q.min())
     width = np.log(last / first)
@@ -66,7 +66,7 @@ def _at_one_price(q: np.ndarray, number: int) -> np.ndarray:
 
 
 def _of_few(q: np.ndarray, prices: np.ndarray, money: int) -> np.ndarray:
-    """By all sets of items that can be bought."""
+    """Inclusion probabilities from an enumeration of all sets of items that can be bought."""
     sets, probability = np.zeros(1 << q.size), np.zeros(q.size)
     sets[0] = 1.0
     enumerate_inclusion(q, prices, money, sets, np.zeros(sets.size, np.int64), probability)
@@ -74,14 +74,14 @@ def _of_few(q: np.ndarray, prices: np.ndarray, money: int) -> np.ndarray:
 
 
 def _simulated(q: np.ndarray, prices: np.ndarray, money: int, rounds: int) -> np.ndarray:
-    """The mean over simulated purchases of the sum of an item's probabilities in their draws."""
+    """The sum of an item's probabilities over the draws of an example, averaged over simulated examples."""
     probability = np.zeros(q.size)
     simulate_inclusion(q, prices, money, 0, rounds, np.zeros(q.size, np.int64), probability)
     return np.minimum(probability, 1.0)
 
 
 def _numbers_bought(shop: Shop, sold: np.ndarray, market: Market) -> list[tuple[np.ndarray, float]]:
-    """Items of similar price, and how many of them are bought of an example, counted in a simulation."""
+    """Groups of items of similar price, and how many of each group an example buys on average in a simulation."""
     prices, rounds = shop.prices[sold], int(np.clip(COUNTED // shop.most, 500, 20_000))
     counts, room = np.zeros(shop.n_attributes, np.int64), np.empty(shop.most, np.int64)
     count_purchases(market, shop.cheapest, 0, rounds, shop.budget, room, counts)
@@ -95,12 +95,12 @@ def _numbers_bought(shop: Shop, sold: np.ndarray, market: Market) -> list[tuple[
 
 
 def _race(q: np.ndarray, number: float) -> np.ndarray:
-    """The probability of each clock to ring before the time at which so many have rung in expectation."""
+    """The probability that each clock has rung by the time at which ``number`` have rung in expectation."""
     return -np.expm1(-_time(q, number) * q)
 
 
 def _time(q: np.ndarray, number: float) -> float:
-    """When so many clocks with rates q have rung in expectation; infinity if there are fewer."""
+    """The time at which ``number`` clocks with rates q have rung in expectation; infinity if there are fewer."""
 
     def excess(log_time):
         return float(np.sum(-np.expm1(-np.exp(log_time) * q))) - number

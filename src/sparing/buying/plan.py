@@ -20,7 +20,7 @@ class Plan:
     ----------
     shop : Shop
     shares : array of shape (n_items,)
-        The probability of each item in a single draw; free ones are part of every purchase, whatever it is.
+        The probability of each item in a single draw. Free items are part of every purchase, whatever their share.
 
     Examples
     --------
@@ -45,18 +45,18 @@ class Plan:
         return Market(*self._drawn, shop.prices, shop.starts, shop.members, shop.free, shop.unit_prices, bought)
 
     def query(self, seed: int, example: int, *, money: int | None = None) -> Query:
-        """What to buy of an example, with its whole budget or with fewer units of ``money``."""
+        """What to buy of an example with its whole budget, or with fewer units of ``money``."""
         money = self.shop.budget if money is None else min(money, self.shop.budget)
         attributes = np.empty(self.shop.most, np.int64)
         n, _ = ask_purchase(self.market(), self.shop.cheapest, seed, example, money, attributes)
         return Query(example, attributes[:n])
 
     def query_in_turn(self, seed: int, example: int, turns: np.ndarray, *, money: int | None = None) -> Query:
-        """What to buy of a block of examples, the first of which has this number: items whose turn it is.
+        """What to buy of a block of examples, the first of which has the number ``example``.
 
-        Blocks are few, so chance must not decide how often an item is bought. Those come first that had the fewest
-        ``turns`` for their share, so far; equal ones in random order. With equal shares every item has its turn before
-        one has two.
+        Blocks are few, so chance must not decide how often an item is bought. Items with the fewest ``turns`` so far,
+        relative to their shares, come first; ties are broken at random. With equal shares, every item has one turn
+        before any item has two.
         """
         shop = self.shop
         money = shop.budget if money is None else min(money, shop.budget)
@@ -71,9 +71,9 @@ class Plan:
 
     @cached_property
     def inclusion(self) -> np.ndarray:
-        """The probability of each attribute to be bought of an example; see :mod:`sparing.buying.inclusion`.
+        """The probability with which each attribute is bought; see :mod:`sparing.buying.inclusion`.
 
-        NaN, which is unknown, where no design decides what is seen.
+        It is unknown, NaN, if no design decides what is seen.
         """
         if not self.shop.by_design:
             return np.full(self.shop.n_attributes, np.nan)

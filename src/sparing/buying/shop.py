@@ -1,4 +1,4 @@
-"""What is for sale: attributes one by one, or panels of attributes that come together, and what they cost."""
+"""What is for sale: single attributes, panels of attributes that are sold together, and their prices."""
 
 from collections.abc import Sequence
 
@@ -13,21 +13,21 @@ MOST_NAMED = 5  # purchases in a message
 class Shop:
     """Prices of single attributes and of panels, in whole units of money.
 
-    What is bought at once is an *item*: an attribute of its own, or a panel.
+    An *item* is what is bought at once: a single attribute, or a panel.
 
     Parameters
     ----------
     n_attributes : int
     budget : float or None
-        Money for one example; without ``costs``, a number of attributes. None: nothing is sold, and all attributes are
-        free.
+        Money for one example; without ``costs``, a number of attributes. With None nothing is sold, and all attributes
+        are free.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute; a panel costs what its members cost together. What costs nothing is *free*: part of
-        every purchase.
+        Price of each attribute; a panel costs as much as its members together. An attribute of price zero is *free*:
+        it is part of every purchase.
     groups : sequence of length n_attributes, optional
-        Equal labels are one panel; None, NaN or "" is an attribute on its own.
+        Attributes with equal labels form a panel; None, NaN or "" marks a single attribute.
     constant : array of bool of shape (n_attributes,), optional
-        Attributes that are known to have one value only: nobody buys an item of such attributes.
+        Attributes that are known to be constant: an item of such attributes is never bought.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class Shop:
     per_example : float
         The budget as it was given; 0 for None.
     prices, budget : array of int, int
-        Of the items, in units of ``10**-decimals``, as many as the prices have.
+        The prices of the items, and the budget, in units of ``10**-decimals``.
     unit_prices : array of int
-        The same of the attributes.
+        The prices of the attributes in these units.
     for_sale, free : arrays
-        The items that have a price, and the attributes that have none; without those that are constant.
+        The items that have a price, and the attributes that are free, both without constant ones.
     by_design : bool
-        Whether values are seen because they were bought; without a budget, because they are there.
+        Whether a plan decides which values are seen; without a budget, all available ones are.
     most : int
-        No example has more cells than this.
+        An upper bound on the number of cells of an example.
     """
 
     def __init__(self, n_attributes: int, budget, *, costs=None, groups=None, constant=None):
@@ -81,7 +81,7 @@ class Shop:
         self.most = self._most()
 
     def _most(self) -> int:
-        """An upper bound: items in the order of their price per attribute, and the one that fits only in part."""
+        """An upper bound on cells per example: the cheapest items per attribute, including one that fits in part."""
         affordable = self.for_sale[self.prices[self.for_sale] <= self.budget]
         sizes, prices = np.diff(self.starts)[affordable], self.prices[affordable]
         order = np.argsort(prices / sizes)
@@ -105,7 +105,7 @@ class Shop:
         return f"{what} ({self.amount(self.prices[item]):g})"
 
     def blind_spots(self, names: Sequence = ()) -> str:
-        """What this budget can never learn, in words; "" if there is nothing."""
+        """What can never be learnt with this budget, in words; "" if there is nothing."""
         dear = self.for_sale[self.prices[self.for_sale] > self.budget]
         if dear.size:
             named = ", ".join(self.item_name(item, names) for item in dear[:MOST_NAMED])
@@ -125,7 +125,7 @@ class Shop:
 
 
 def _items(groups, n_attributes: int) -> tuple[np.ndarray, list]:
-    """The number of the item that each attribute belongs to, in the order of first appearance; and panels' labels."""
+    """The number of each attribute's item, in order of first appearance, and the label of each item (None: single)."""
     if groups is None:
         return np.arange(n_attributes), [None] * n_attributes
     groups = list(groups)

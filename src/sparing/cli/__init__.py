@@ -4,16 +4,24 @@ from sparing.cli import (
     comparing,
     demonstrating,
     fit_and_plan,
-    predicting,
+    predictions,
     reproducing,
+    route_and_visit,
     study_buying,
     study_files,
     studying,
-    visiting,
 )
 from sparing.cli.app import app
 
 __all__ = [
-    "app", "comparing", "demonstrating", "fit_and_plan", "predicting", "reproducing", "study_buying", "study_files",
-    "studying", "visiting",
+    "app",
+    "comparing",
+    "demonstrating",
+    "fit_and_plan",
+    "predictions",
+    "reproducing",
+    "route_and_visit",
+    "study_buying",
+    "study_files",
+    "studying",
 ]  # fmt: skip

@@ -33,9 +33,9 @@ Jobs = Annotated[int, typer.Option(help="Threads to use; -1 is one per core. The
 RandomState = Annotated[int, typer.Option(min=0, help="Same number, same result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Only name the files written.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; never the input.")]
-OPTIONS = {"folder": "output"}  # options that are not called what the argument is called
-UNFOLDED = 10_000  # characters: wider than any table
-INTERRUPTED, PATIENCE = 130, 1.0  # exit code, and seconds for an interrupted command to end by itself
+OPTIONS = {"folder": "output"}  # arguments whose options have another name
+UNFOLDED = 10_000  # width in characters that no table reaches
+INTERRUPTED, PATIENCE = 130, 1.0  # exit code, and seconds that an interrupted command has to end by itself
 
 
 @app.callback(invoke_without_command=True)
@@ -52,7 +52,7 @@ def main(
 
 
 def progress_bar(quiet: bool, *, doing: str = "comparing") -> AbstractContextManager[Progress]:
-    """A progress bar with the remaining time, unless the command is to be quiet."""
+    """A progress bar with the remaining time, unless the command is quiet."""
     return progress.progress_bar(not quiet, doing)
 
 
@@ -104,9 +104,9 @@ def one_line_errors(stopped: str = "nothing is left half-written") -> Iterator[N
 
 @contextmanager
 def _answered_interrupts(stopped: str) -> Iterator[None]:
-    """Ctrl-C: a word at once, then everything is unwound; what takes longer than ``PATIENCE`` to end is not waited for.
+    """On Ctrl-C print a message at once, and end the process after ``PATIENCE`` seconds if it has not ended by itself.
 
-    Other threads may be in the middle of a long computation. Files are written whole or not at all, so nothing is lost.
+    Other threads may be in a long computation. Files are written whole or not at all, so nothing is lost.
     """
 
     def stop(*_) -> NoReturn:

@@ -62,7 +62,7 @@ def compare_command(
     """Which algorithm learns most from the same number of attributes of your own data?"""
     with one_line_errors():
         if demo == (data is not None):
-            raise ValueError("pass a file, or --demo for data that come with scikit-learn: one of them.")
+            raise ValueError("pass either a file, or --demo for data that ship with scikit-learn.")
         data = data or DIGITS
         if not demo:
             refuse_paths(data, target, costs)
@@ -104,7 +104,7 @@ def compare_command(
 
 
 def _digits():
-    """Data that come with scikit-learn, as if they had been read from a file."""
+    """The digits that ship with scikit-learn, as a table."""
     from sparing.datasets import load_digits_parity
     from sparing.tables import Table
 
@@ -124,7 +124,7 @@ def _describe(table, scale: bool) -> None:
 
 
 def _show(comparison) -> None:
-    """Print the table with its notes and summary. Algorithms are rows: a dozen columns would not fit."""
+    """Print the table with its notes and summary. Algorithms are rows, since a dozen columns would not fit."""
     allowances = sorted({row.allowance for row in comparison.rows})
     head = f"{comparison.unit} allowed"
     title = "Test loss over that of the zero predictor, mean ± standard deviation"

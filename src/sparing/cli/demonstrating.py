@@ -49,7 +49,7 @@ def _problem(story) -> str:
 
 
 def _show_ways(curves, splits: int) -> None:
-    """One line per sum of money: what each way to spend it explains of the differences between new patients."""
+    """Print R² on new patients for each way of buying and each sum of money."""
     spends = [point[0] for point in next(iter(curves.values()))]
     title = f"Learning: R² on new patients for the money spent, median of {splits} splits"
     table = table_of(title, ["", *(f"${spent:,.0f}" for spent in spends)], words=[""])
@@ -59,7 +59,7 @@ def _show_ways(curves, splits: int) -> None:
 
 
 def _show_visit(patient, everybody, story) -> None:
-    """A visit in sentences: what is on file, what was measured and why it ends; then all new patients in one."""
+    """Print a visit step by step, and then a summary of the visits of all new patients."""
     first, *tests = patient.steps
     print(
         f"Then: a new patient. {' and '.join(patient.on_file).capitalize()} are on file. The model asks for a test if"

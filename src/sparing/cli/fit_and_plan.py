@@ -35,8 +35,8 @@ from sparing.cli.reading import (
 )
 from sparing.cli.writing import Writer, ending
 
-SHOWN = 12  # attributes in the table
-PILOT = 500  # rows
+SHOWN = 12  # attributes in the printed table
+PILOT = 500  # rows of the pilot
 
 
 @app.command("fit")
@@ -48,7 +48,7 @@ def fit_command(
     costs: Costs = None,
     total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
     free_missing: Annotated[
-        bool, typer.Option("--free-missing", help="Pay only for values that are there, not for missing ones.")
+        bool, typer.Option("--free-missing", help="Pay only for available values, not for missing ones.")
     ] = False,
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
@@ -182,7 +182,7 @@ def plan_command(
 
 
 def _plan_in_bytes(data, target, budget, pilot, drop, random_state, quiet):
-    """Both ways to read row groups, tried on a pilot and shown."""
+    """Try both ways of reading row groups on a pilot, and print the result."""
     from sparing.planning import advice
     from sparing.planning_in_bytes import plan_in_bytes
     from sparing.tables import read_columnar
@@ -209,7 +209,7 @@ def _show_plan(cells, prospects, reading: str) -> None:
 
 
 def _prospects(title: str, columns, prospects):
-    """One line for each spend."""
+    """A table with one line per spend."""
     table = table_of(title, columns, words=())
     for p in prospects:
         few, whole = _with_interval(p.few, p.few_interval), _with_interval(p.whole, p.whole_interval)
@@ -225,14 +225,14 @@ def _with_interval(error: float, interval: tuple[float, float]) -> str:
 
 
 def _refuse_by_row_group(**given) -> None:
-    """Options that have no effect on files of which only some columns are read."""
+    """Refuse options that have no effect on files that are read by row group."""
     for name, value in given.items():
         if value:
             raise ValueError(f"--{name.replace('_', '-')} is not for files that are read by row group; leave it out.")
 
 
 def _budget(text: str) -> float | None:
-    """The number, or None for `none`."""
+    """The budget as a number, or None for `none`."""
     if text.lower() == "none":
         return None
     try:
@@ -242,7 +242,7 @@ def _budget(text: str) -> float | None:
 
 
 def _numbers_in(option: str, text: str) -> list[float]:
-    """The numbers between commas."""
+    """The numbers in a comma-separated list."""
     try:
         return [float(number) for number in names_in(text)]
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files that commands read: their options, and a look at their paths before anything slow is imported."""
+"""Options for the files that commands read, and checks of their paths before slow imports."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ BudgetOrNone = Annotated[
     str,
     typer.Option(
         help="Attributes to buy of each example, from 2 to all of them; with --costs, money for each example; `none` "
-        "buys nothing and learns from every value that is there."
+        "buys nothing and learns from every available value."
     ),
 ]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
@@ -56,7 +56,7 @@ def plain(budget: float) -> float:
 
 
 def refuse_paths(data: Path | list[Path], *others: object) -> None:
-    """Refuse a path that leads nowhere, at once: a mistyped name does not wait for imports."""
+    """Refuse a missing file before the slow imports."""
     files = [data] if isinstance(data, Path) else data
     if len(files) > 1 or files[0].suffix != ".sparing":  # a model may take the place of data
         for file in files:

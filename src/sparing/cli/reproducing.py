@@ -30,13 +30,13 @@ def reproduce_command(
             _show_catalogue()
             return
         from sparing.experiments.figures import FULL, QUICK
-        from sparing.experiments.report import write_report
+        from sparing.experiments.html_report import write_report
         from sparing.experiments.reproduction import Reproduction, find_figures
         from sparing.files import refuse_missing_folder
         from sparing.plotting import empty_figure
 
         refuse_missing_folder(output)
-        empty_figure()  # if matplotlib is missing, say so before hours of computing
+        empty_figure()  # fails at once if matplotlib is missing, not after hours of computing
         figures = find_figures(paper.lower(), figures=figure or (), tables=table or ())
         reproduction = Reproduction(output, QUICK if quick else FULL, seed)
         reproduction.open()
@@ -61,7 +61,7 @@ def _show_catalogue() -> None:
 
 
 def _show_verdicts(reproduction, figures) -> None:
-    """Print one table per figure, with numbers below their claim, where they leave room for it."""
+    """Print one table per figure, with the numbers below each claim, where claims have room."""
     columns = "verdict", "claim and numbers"
     for figure in figures:
         table = table_of(figure.title, columns, words=columns)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sparing.cli.app import Force, show, table_of
+from sparing.cli.route_and_visit import Budget, Known, PriceOfError, TargetStd, hold_visit, values_in
 from sparing.cli.study_options import (
     Address,
     Key,
@@ -19,7 +20,6 @@ from sparing.cli.study_options import (
     study_app,
     target_of,
 )
-from sparing.cli.visiting import Budget, Known, PriceOfError, TargetStd, hold_visit, values_in
 from sparing.cli.writing import Writer
 
 
@@ -40,7 +40,7 @@ def ask_command(
 
         writer = None if output is None else Writer([output], force=force)
         if bool(examples) + bool(many) + open_ != 1:
-            raise InputError("nothing, or too much, is asked for", "name examples, or give {many} or {open}",
+            raise InputError("it is not clear what to ask for", "name examples, or give {many} or {open}",
                              {"many": 50, "open": True})  # fmt: skip
         asks = study.asks(who=who) if open_ else _asked(study, examples or [], many, who)
         if output is not None and writer is not None:
@@ -53,7 +53,7 @@ def ask_command(
 
 
 def _asked(study, examples: list[str], many: int, who: str | None) -> list:
-    """Asks for named examples, or for so many new ones; those that the money does not pay for are left out."""
+    """Asks for named examples, or for ``many`` new ones as long as the money lasts."""
     from sparing.study import Taken
     from sparing.types import OverBudget
 

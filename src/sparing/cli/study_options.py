@@ -1,4 +1,4 @@
-"""What the commands of studies share: the group, their arguments, and how they read and refuse."""
+"""What the commands of studies share: the command group, arguments, and errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sparing.cli.app import app, one_line_errors
-from sparing.cli.visiting import number_or_text
+from sparing.cli.route_and_visit import number_or_text
 
 study_app = typer.Typer(help="Buy over weeks, at several sites, with nothing lost.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
@@ -25,7 +25,7 @@ Output = Annotated[Path, typer.Option(help="The file to write.")]
 
 @contextmanager
 def opened(address: str, name: str | None) -> Iterator[Any]:
-    """A study of a database."""
+    """Open a study, with its errors printed as one line."""
     with refusals():
         from sparing.study import Study
 
@@ -35,7 +35,7 @@ def opened(address: str, name: str | None) -> Iterator[Any]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What a study refuses is said in one line."""
+    """Print the errors of studies as one line."""
     with one_line_errors():
         from sparing.study import StudyError
         from sparing.types import OverBudget
@@ -56,12 +56,12 @@ def texts_of(values: list[str] | None) -> dict[str, str]:
 
 
 def pairs_of(values: list[str] | None) -> dict[str, float | str]:
-    """Values by attribute, from attribute=value: numbers where they look like some."""
+    """Values by attribute, from attribute=value; text that looks like a number becomes one."""
     return {name: number_or_text(text) for name, text in texts_of(values).items()}
 
 
 def target_of(study, text: str | None):
-    """The target as the study takes it."""
+    """The target as a number or a label of the study."""
     if text is None or study.settings.classes is not None:
         return text
     try:
@@ -71,5 +71,5 @@ def target_of(study, text: str | None):
 
 
 def books_of(study) -> str:
-    """Its money, in one line."""
+    """The money of a study, in one line."""
     return ", ".join(f"{amount} {what}" for what, amount in study.money().items())

@@ -22,7 +22,7 @@ from sparing.cli.study_options import (
     texts_of,
 )
 
-PAUSE = 60.0  # seconds between two rounds of a worker
+PAUSE = 60.0  # seconds between two rounds of `work`
 
 
 @study_app.command("create")

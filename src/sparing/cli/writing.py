@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the computing, written after it, and named."""
+"""The files that commands write: they are checked before anything is computed, and named when written."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,8 +9,8 @@ from sparing.files import refuse_to_replace
 class Writer:
     """The output files of one command.
 
-    They are checked by :func:`sparing.files.refuse_to_replace` at once, before anything is computed, and again when
-    they are written, since that may be hours later.
+    :func:`sparing.files.refuse_to_replace` checks them before anything is computed, and again when they are written,
+    which may be hours later.
     """
 
     def __init__(self, paths: Iterable[Path], *, inputs: Iterable[object] = (), force: bool):

@@ -55,7 +55,7 @@ class Algorithm:
 
     @property
     def takes_prices(self) -> bool:
-        """Whether it stays within a sum of money: those that keep what they buy do, and whole rows have one price."""
+        """Whether it can stay within a sum of money: keeping learners can, and so can those on whole rows."""
         return self.whole_rows or not self.radii
 
     @property
@@ -83,7 +83,7 @@ def _known(learner, s: Setting):
 
 
 def _two_phased(learner, s: Setting):
-    """For lasso with the paper's p, which bounds every draw by the radius: see benchmarks/two_phased.py."""
+    """A two-phased learner; for lasso with the paper's p, which bounds every draw: see benchmarks/two_phased.py."""
     inner = "improved" if learner.penalty == "ridge" else "paper"
     return learner(s.n_attributes, inner=inner, **s.few)
 

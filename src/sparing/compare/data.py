@@ -92,7 +92,7 @@ class Data:
 
     @property
     def row_price(self) -> float:
-        """What a whole row costs: as many as there are attributes, where they have no prices."""
+        """The cost of a whole row; without prices, the number of attributes."""
         return float(self.X.shape[1] if self.costs is None else self.costs.sum())
 
     # Allowances -----------------------------------------------------------------------------------------------------

@@ -39,8 +39,8 @@ def compare(
         Attributes of one example that an attribute-efficient algorithm may look at; with ``costs``, money for each
         example.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute. Allowances are then money, whole rows cost what all attributes cost together, and only
-        algorithms that stay within a sum of money run: those that keep what they buy, and those on whole rows.
+        Price of each attribute. Allowances are then money, a whole row costs the sum of all prices, and only algorithms
+        that stay within a sum of money run: those that keep what they buy, and those on whole rows.
     groups : sequence of length n_attributes, optional
         Attributes with equal labels are a panel: bought together.
     penalty : {"ridge", "lasso"}
@@ -93,7 +93,7 @@ def compare(
             rows.extend(some)
             report(share / seeds)
 
-    # algorithms that need no search start first, while scikit-learn, which the search needs, is not yet imported
+    # Algorithms without a search start first, since the search has to import scikit-learn.
     free = {task: (1.0, 1.0) for task in tasks if task not in searched}
     repeat(free, 0.3 if searched else 1.0)
     chosen: dict[tuple[str, float], tuple[float, float]] = {}

@@ -20,14 +20,14 @@ class Row(NamedTuple):
     error: float
     radius: float
     strength: float
-    spent: float = np.nan  # money; as many as cells, where attributes have no prices
+    spent: float = np.nan  # money; the number of cells if attributes have no prices
 
 
 class Point(NamedTuple):
     """The runs of one algorithm at one allowance: mean spend, mean and standard deviation of the error."""
 
     allowance: float
-    cells: float  # bought on average; where attributes have prices, the money spent
+    cells: float  # bought on average; if attributes have prices, the money spent
     error: float
     deviation: float
 
@@ -59,12 +59,12 @@ class Comparison:
 
     @staticmethod
     def style(algorithm: str) -> dict[str, Any]:
-        """How an algorithm looks in pictures: the same in all of them."""
+        """The style of an algorithm in all pictures."""
         return ALGORITHMS[algorithm].style
 
     @property
     def unit(self) -> str:
-        """What allowances are counted in."""
+        """The unit of allowances."""
         return "money" if self.priced else "attributes"
 
     @property

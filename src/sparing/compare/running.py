@@ -10,34 +10,34 @@ import numpy as np
 from sparing.compare.algorithms import Algorithm, Setting
 
 
-class Run(NamedTuple):
-    """One algorithm after one run."""
+class FittedRun(NamedTuple):
+    """The model of one algorithm after one run, and what it cost."""
 
     predict: Callable[..., np.ndarray]  # from rows to predictions
     cells: int  # values bought
     draws: int
-    spent: float  # on them, where the algorithm knows their prices
+    spent: float  # on these values, if the algorithm knows prices; otherwise their number
 
     def loss(self, X, y) -> float:
         """Mean squared error on whole rows."""
         return float(np.mean((self.predict(X) - y) ** 2))
 
 
-def fit(algorithm: Algorithm, setting: Setting, X, y) -> Run:
+def fit(algorithm: Algorithm, setting: Setting, X, y) -> FittedRun:
     """Run an algorithm on these rows."""
     model = algorithm.make(setting)
     if hasattr(model, "run"):
         model.run(X, y)
         if hasattr(model, "fitted"):
-            return Run(lambda rows: model.fitted.predict(rows)[:, 0], model.cells, model.draws, model.spent)
+            return FittedRun(lambda rows: model.fitted.predict(rows)[:, 0], model.cells, model.draws, model.spent)
         weights, intercept = model.coef, model.intercept
-        return Run(lambda rows: rows @ weights + intercept, model.cells, model.draws, model.cells)
+        return FittedRun(lambda rows: rows @ weights + intercept, model.cells, model.draws, model.cells)
     from sklearn.exceptions import ConvergenceWarning
 
     with catch_warnings():
         simplefilter("ignore", ConvergenceWarning)  # a setting that does not converge has a large loss
         model.fit(X, y)
-    return Run(model.predict, *[X.shape[0] * X.shape[1]] * 3)
+    return FittedRun(model.predict, *[X.shape[0] * X.shape[1]] * 3)
 
 
 def seed_of_repetition(seed: int, repetition: int) -> int:

@@ -1,14 +1,14 @@
 """Data to learn from: the papers' simulated data, the real sets they used, and medical tests with prices.
 
-Every loader returns a scikit-learn ``Bunch``, or ``(data, target)`` with ``return_X_y=True``. These fields
-are always there; the last five are None where the data set has no such thing:
+Every loader returns a scikit-learn ``Bunch``, or ``(data, target)`` with ``return_X_y=True``. It always has
+these fields; the last five are None if the data set has no such thing:
 
 ==================  ==================================================================================
 ``data``            examples by attributes: an array, or a CSR matrix (RCV1); NaN for a missing value
-``target``          one number per example; -1 and +1 where there are two classes
+``target``          one number per example; -1 and +1 if there are two classes
 ``feature_names``   list of str, in column order
 ``DESCR``           what the data are, and what +1 means
-``labels``          the label of each example as it was before it became -1 or +1
+``labels``          the original label of each example, before it became -1 or +1
 ``in_train``        True for the examples of the data set's own training part
 ``costs``           the price of each attribute of one example
 ``discount_costs``  the price of each attribute once another of its group is bought
@@ -29,9 +29,9 @@ Without that variable scikit-learn downloads MNIST, Covertype and RCV1; the medi
 """
 
 from sparing.datasets.lower_bound import make_hidden_signs, make_lower_bound
+from sparing.datasets.max_abs import scale_max_abs
 from sparing.datasets.medical import load_medical
 from sparing.datasets.real import load_covertype, load_digits_pair, load_digits_parity, load_mnist_pair, load_rcv1
-from sparing.datasets.scaling import scale_max_abs
 from sparing.datasets.simulated import make_power_law
 
 __all__ = [

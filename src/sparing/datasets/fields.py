@@ -1,4 +1,4 @@
-"""What every data set has in common: the fields of its Bunch, -1/+1 targets, float types."""
+"""What all data sets share: the fields of their Bunch, targets -1 and +1, float types."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ ABSENT = {"labels": None, "in_train": None, "costs": None, "discount_costs": Non
 
 
 def dataset(*, return_X_y: bool, **fields):
-    """A Bunch of these fields, None for those a data set does not have; or its data and target alone."""
+    """A Bunch of these fields, with None for missing ones; or only data and target."""
     if return_X_y:
         return fields["data"], fields["target"]
     from sklearn.utils import Bunch

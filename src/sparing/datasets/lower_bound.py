@@ -1,4 +1,4 @@
-"""Data on which nobody can do better than a lower bound says: by the effective dimension, and from few attributes."""
+"""Data that attain lower bounds: by the effective dimension, and for learners that see few attributes."""
 
 from typing import Any
 
@@ -8,22 +8,22 @@ from scipy import sparse
 from sparing import checks
 from sparing.datasets.fields import dataset
 
-DESCR = """{d} attributes, of which each example has one, i drawn alike, at sqrt(d l_i), so that E[x x^T] is diagonal
-with the eigenvalues l. The target is +1 or -1, and leans by sqrt(d / (6 n)) towards a random sign of attribute i: as
-little as {n} examples can just not tell (Agarwal & Gonen, Theorem 6)."""
+DESCR = """{d} attributes. Each example has one that is not zero, i drawn uniformly, with value sqrt(d l_i), so that E[x
+x^T] is diagonal with the eigenvalues l. The target is +1 or -1, with a bias of sqrt(d / (6 n)) towards a random sign of
+attribute i: just too small to be found from {n} examples (Agarwal & Gonen, Theorem 6)."""
 
 
 def make_lower_bound(n_samples, spectrum, random_state=None, *, return_X_y=False) -> Any:
     r"""Data of a given spectrum on which the excess risk is at least :func:`sparing.theory.lower_risk_bound`.
 
-    :math:`x = \sqrt{d \lambda_i} e_i` for i drawn alike, and :math:`y = \pm 1` with
+    :math:`x = \sqrt{d \lambda_i} e_i` for i drawn uniformly, and :math:`y = \pm 1` with
     :math:`P(y = 1 \mid i) = \tfrac12 (1 + \sigma_i b)`, :math:`b = \sqrt{d/(6n)}`, :math:`\sigma` random signs
     (Agarwal & Gonen, appendix C).
 
     Parameters
     ----------
     n_samples : int
-        n, at least 2d/3. The distribution depends on it: more examples come with a fainter signal.
+        n, at least 2d/3. The distribution depends on it: the more examples, the weaker the signal.
     spectrum : array of shape (d,)
         The eigenvalues :math:`\lambda_i` of :math:`E[x x^T]`, all above zero.
     random_state : int, RandomState or None
@@ -60,19 +60,19 @@ def make_lower_bound(n_samples, spectrum, random_state=None, *, return_X_y=False
     )
 
 
-FEW = """{d} attributes, of which {k} matter: an example has one of them, i drawn alike, at +1 or -1, the same in every
-example, and the target is always 1. To learn the signs they must be found among the {d}, a look at another attribute
-says nothing (Hazan & Koren 2012, appendix B)."""
+FEW = """{d} attributes, {k} of which matter. Each example has one of these that is not zero, i drawn uniformly, with a
+value +1 or -1 that is the same in all examples; the target is always 1. To learn the signs, a learner must find the {k}
+among the {d}; looks at other attributes are useless (Hazan & Koren 2012, appendix B)."""
 
 
 def make_hidden_signs(n_samples, n_attributes, excess, random_state=None, *, return_X_y=False) -> Any:
     r"""The data of Hazan & Koren's lower bound for learners of few attributes (2012, appendix B.2).
 
     :math:`k = \mathrm{round}(1/\epsilon^2)` of d attributes, T, have a hidden sign :math:`r_i`. An example is
-    :math:`x = r_i e_i` for i drawn alike from T, and :math:`y = 1`. Of all weights in the unit ball
-    :math:`w^* = \sum_{i \in T} r_i e_i / \sqrt k` are the best, with :math:`E (w^* \cdot x - y)^2 =
-    (1 - 1/\sqrt k)^2`: Lemma B.4. To come within a constant times :math:`\epsilon` of that a learner has to find most
-    of T, and to look :math:`\Omega(d/\epsilon^2)` times: :func:`sparing.theory.examples_lower_order`.
+    :math:`x = r_i e_i` for i drawn uniformly from T, and :math:`y = 1`. The best weights in the unit ball are
+    :math:`w^* = \sum_{i \in T} r_i e_i / \sqrt k`, with :math:`E (w^* \cdot x - y)^2 =
+    (1 - 1/\sqrt k)^2` (Lemma B.4). To come within a constant times :math:`\epsilon` of that, a learner must find most
+    of T and look :math:`\Omega(d/\epsilon^2)` times: :func:`sparing.theory.examples_lower_order`.
 
     Parameters
     ----------

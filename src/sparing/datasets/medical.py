@@ -9,12 +9,12 @@ import numpy as np
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
-from sparing.datasets.files import required_file
+from sparing.datasets.folder import required_file
 
 
 @dataclass(frozen=True)
 class Medical:
-    """How to read one of them: its class column, the labels that become +1, which attributes are odd."""
+    """How to read a medical data set: its class column, the labels that become +1, and special attributes."""
 
     about: str
     label: str
@@ -64,10 +64,10 @@ def load_medical(name, *, dtype=np.float64, return_X_y=False) -> Any:
     Returns
     -------
     Bunch
-        ``data`` has NaN where a value is missing; ``labels`` are the classes of the file. Every attribute has
-        a price in ``costs``. ``groups`` are there for heart and pima, ``discount_costs`` for pima,
-        ``in_train`` for thyroid. ``computed_from`` maps an attribute that is computed, not bought, to
-        those it is computed from: alone it costs what they cost together, and nothing once they are bought.
+        ``data`` has NaN for missing values; ``labels`` are the classes of the file. Every attribute has a price in
+        ``costs``. Heart and pima have ``groups``, pima has ``discount_costs``, thyroid has ``in_train``.
+        ``computed_from`` maps an attribute that is computed, not bought, to the attributes that it is computed from:
+        alone it costs as much as these together, and nothing once they are bought.
     """
     spec = MEDICAL[checks.one_of("name", name, MEDICAL)]
     dtype = float_type(dtype)
@@ -102,7 +102,7 @@ def _numbers(cells: list[str]) -> np.ndarray:
 
 
 def _prices(name: str) -> dict[str, tuple[float, float, str]]:
-    """Cost, discount cost and group of each attribute; NaN or "" where there is none."""
+    """Cost, discount cost and group of each attribute; NaN or "" if there is none."""
     table = _table("costs.csv")
     rows = zip(_numbers(table["cost_cad"]), _numbers(table["discount_cost_cad"]), table["group"], strict=True)
     owners = zip(table["dataset"], table["attribute"], strict=True)
@@ -110,7 +110,7 @@ def _prices(name: str) -> dict[str, tuple[float, float, str]]:
 
 
 def _costs(names, prices, computed_from) -> dict[str, np.ndarray | None]:
-    """The fields costs, discount_costs (the full price where there is no discount) and groups."""
+    """The fields costs, discount_costs (the full price if there is no discount) and groups."""
     costs = np.array(
         [sum(prices[part][0] for part in computed_from.get(attribute, (attribute,))) for attribute in names]
     )

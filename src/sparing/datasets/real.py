@@ -1,4 +1,4 @@
-"""Real data of the papers: MNIST, Covertype and RCV1; and small digits that need no file or download."""
+"""Real data of the papers: MNIST, Covertype and RCV1; and small digits that ship with scikit-learn."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sparing import checks
 from sparing.datasets.fields import dataset, float_type, signs
-from sparing.datasets.files import data_file, fetching
+from sparing.datasets.folder import data_file, fetching
 
 COVERTYPE_NAMES = [
     "Elevation",
@@ -37,7 +37,7 @@ def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64,
     negative, positive : int, default=3 and 5
         The digits that become -1 and +1.
     subset : {"train", "test", "all"}, default="train"
-        "all" is the training set followed by the test set; ``in_train`` tells them apart.
+        "all" is the training set followed by the test set; ``in_train`` says which is which.
     dtype : float32 or float64, default=float64
     return_X_y : bool, default=False
         Return ``(data, target)`` alone.
@@ -66,7 +66,7 @@ def load_mnist_pair(negative=3, positive=5, *, subset="train", dtype=np.float64,
 
 
 def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=False) -> Any:
-    """Two handwritten digits of 8 by 8 pixels from 0 to 16, out of those that come with scikit-learn.
+    """Two handwritten digits of 8 by 8 pixels from 0 to 16, which ship with scikit-learn.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def load_digits_pair(negative=3, positive=5, *, dtype=np.float64, return_X_y=Fal
 
 
 def load_digits_parity(*, dtype=np.float64, return_X_y=False) -> Any:
-    """All 1,797 handwritten digits that come with scikit-learn, 8 by 8 pixels: +1 for odd ones, -1 for even ones.
+    """The 1,797 handwritten digits that ship with scikit-learn, 8 by 8 pixels: +1 for odd digits, -1 for even ones.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def load_covertype(positive=2, *, dtype=np.float64, return_X_y=False) -> Any:
 
 
 def load_rcv1(*, dtype=np.float64, return_X_y=False) -> Any:
-    """Newswire stories as 47,236 term weights, each story of L2 norm 1; about 75 of them are not zero.
+    """Newswire stories as 47,236 term weights, about 75 of them not zero; each story has L2 norm 1.
 
     Corporate and economic news (CCAT, ECAT) become +1, government and markets (GCAT, MCAT) -1; stories on
     both sides or on neither are dropped.
@@ -187,14 +187,14 @@ def _check_digits(negative, positive) -> None:
 
 
 def _digits():
-    """Pixels and digits, read from scikit-learn's folder: importing it would take longer than learning from them."""
-    folder = Path(find_spec("sklearn").origin).parent  # type: ignore[union-attr, arg-type]  # a dependency: it is there
+    """Pixels and digits, read from scikit-learn's folder, because importing scikit-learn is slow."""
+    folder = Path(find_spec("sklearn").origin).parent  # type: ignore[union-attr, arg-type]  # always installed
     table = np.loadtxt(folder / "datasets" / "data" / "digits.csv.gz", delimiter=",")
     return table[:, :-1], table[:, -1].astype(np.int64)
 
 
 def _mnist():
-    """Pixels, digits, and whether a row is of the training set."""
+    """Pixels, digits, and whether a row is in the training set."""
     if path := data_file("mnist.npz"):
         with np.load(path) as file:
             pixels = np.concatenate([file["X_train"], file["X_test"]])
@@ -222,7 +222,7 @@ def _covertype():
 
 
 def _rcv1():
-    """Stories, their sides (-1, +1, or 0 for both or none), and whether a row is of the training set."""
+    """Stories, their classes (-1, +1, or 0 for both or neither), and whether a row is in the training set."""
     if path := data_file("rcv1.npz"):
         with np.load(path) as file:
             return sparse.load_npz(path), file["y"], file["part"] == 0

@@ -24,7 +24,7 @@ def make_power_law(
     dtype=np.float64,
     return_X_y=False,
 ) -> Any:
-    r"""Sparse 0/1 attributes that fall off by a power law: the steeper, the more an informed learner gains.
+    r"""Sparse 0/1 attributes whose means follow a power law: the steeper, the more a learner gains from second moments.
 
     Attribute i is 1 with probability :math:`u_i \propto i^{exponent}`, independently; the target is
     :math:`y = \langle w^*, x \rangle` (Kukliansky & Shamir 2015, section 5.1).
@@ -35,10 +35,10 @@ def make_power_law(
         With the same seed, fewer examples are the first of more.
     n_attributes : int, default=500
     exponent : float, default=-1.0
-        0 makes all attributes alike.
+        0 gives all attributes the same distribution.
     penalty : {"ridge", "lasso"}, default="ridge"
-        "ridge": u of L2 norm 1, weights -1 or +1 with equal chance. "lasso": u of largest entry 1, weights
-        -1, 0, +1 with probabilities 0.15, 0.7, 0.15.
+        "ridge": u has L2 norm 1, and weights are -1 or +1 with equal probability. "lasso": u has largest entry 1, and
+        weights are -1, 0, +1 with probabilities 0.15, 0.7, 0.15.
     random_state : int, RandomState or None, default=None
     dtype : float32 or float64, default=float64
         Of ``data`` and ``target``.
@@ -48,11 +48,11 @@ def make_power_law(
     Returns
     -------
     Bunch
-        With ``coef``, the weights :math:`w^*`, and ``second_moments``, exactly u, the means as well.
+        With ``coef``, the weights :math:`w^*`, and ``second_moments``, which are u, as the means are.
 
     Notes
     -----
-    Examples are not scaled: for ridge :math:`\|x\|` passes 1 as a rule, unlike in the theory.
+    Examples are not scaled: for ridge :math:`\|x\|` is usually above 1, unlike in the theory.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def make_power_law(
 
 
 def _power_law(n_attributes: int, exponent: float, penalty: str) -> np.ndarray:
-    """i^exponent of largest entry 1 (taken relative to that entry, so it cannot overflow) or L2 norm 1."""
+    """i^exponent, scaled to largest entry 1 (relative to that entry, so that nothing overflows) or to L2 norm 1."""
     first = n_attributes if exponent > 0 else 1
     law = (np.arange(1, n_attributes + 1) / first) ** exponent
     return law / np.linalg.norm(law) if penalty == "ridge" else law

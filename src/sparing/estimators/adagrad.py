@@ -21,7 +21,7 @@ FACTORS = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)  # automatic steps, in mean abso
 
 @dataclass(eq=False, repr=False)
 class OnlineLinear(BaseEstimator):
-    """The common part of regressor and classifier: options, the loop over rounds and the fitted attributes."""
+    """What regressor and classifier share: parameters, the loop over rounds and the fitted attributes."""
 
     loss: str = "squared"
     _: KW_ONLY
@@ -45,12 +45,12 @@ class OnlineLinear(BaseEstimator):
     _losses: ClassVar[tuple[str, ...]]
 
     def _make_optimizer(self, step_size: float, *, n_weights: int) -> Optimizer:
-        """The optimiser that the options describe; checks all of them."""
+        """The optimiser for the current parameters, after checking them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
         as_printed: dict[str, Any] = {"delta_r": self.delta_r, "delta_c": self.delta_c, "scaled": self.scaled}
         if kind != "compressed" and as_printed != {"delta_r": None, "delta_c": None, "scaled": False}:
-            raise ValueError(f"scaled=, delta_r= and delta_c= are of optimizer='compressed'; got optimizer={kind!r}.")
+            raise ValueError(f"scaled=, delta_r= and delta_c= need optimizer='compressed'; got optimizer={kind!r}.")
         common: dict[str, Any] = {"delta": self.delta, "l2": self.l2}
         if kind == "diagonal":
             return adagrad(step_size, l1=self.l1, **common)
@@ -94,7 +94,7 @@ class OnlineLinear(BaseEstimator):
         return 0
 
     def _publish(self, n_features: int) -> None:
-        """The averaged iterate, or the last one."""
+        """Set the fitted attributes from the averaged iterate, or from the last one."""
         runs = [race.best for race in self._races]
         weights = np.array([run.total / run.n_rounds if self.average else run.weights for run in runs])
         self.last_weights_ = np.array([run.weights for run in runs])
@@ -106,7 +106,7 @@ class OnlineLinear(BaseEstimator):
 
     @property
     def regret_bound_(self) -> float | None:
-        """The bound on the regret against the fitted weights: see the class."""
+        """The bound on the regret relative to the fitted weights: see the class."""
         check_is_fitted(self, "coef_")
         if self.optimizer == "sketched" or any(race.unit != 1 for race in self._races):
             return None
@@ -147,8 +147,8 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
         :func:`sparing.optim.comp_adagrad`, ``adagrad``, ``full_adagrad`` or ``rada_grad``.
     step_size : float or "auto", default="auto"
         Step size of the optimiser. "auto" makes five runs side by side, with 1/256, 1/64, 1/16, 1/4 and 1 times the
-        mean absolute target. In every round the run with the least loss so far predicts, and in the end it is the
-        model. It is meant for standardised attributes, and takes five times the time and memory.
+        mean absolute target. The run with the least loss so far makes the predictions, and in the end it is the model.
+        Attributes should be standardised. It takes five times the time and memory.
     tau, delta, delta_r, delta_c, scaled, l2, l1, refresh : float, bool or int
         Options of the optimiser; ``delta_r``, ``delta_c`` and ``scaled`` belong to "compressed". Penalties include the
         intercept, the weight of a constant 1.
@@ -178,7 +178,7 @@ class OnlineRegressor(RegressorMixin, OnlineLinear):
     regret_bound_ : float or None
         Theorems 1 to 3 (:func:`sparing.theory.regret.regret_bound`): the sum over all rounds of the mean loss (plus
         penalty) of the run that is the model exceeds that of the fitted weights by no more. None for "sketched", which
-        has no such theorem, and where "auto" changed its unit on the way.
+        has no such theorem, and if "auto" changed its unit during the run.
 
     Examples
     --------

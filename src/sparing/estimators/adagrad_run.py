@@ -9,13 +9,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from sparing.optim.compressed import unscaled
 from sparing.optim.prediction_losses import Loss
-from sparing.optim.regret import gradient_sizes, split
+from sparing.optim.regret_terms import gradient_sizes, split
 from sparing.optim.vectors import Optimizer, Strengths
 from sparing.theory.regret import regret_bound
 
 
 @dataclass
-class Run:
+class OnlineRun:
     """The state of one weight vector; the last weight is the intercept if there is one.
 
     ``total`` is the sum of the iterates, ``inside`` and ``outside`` are the largest distances from the origin inside
@@ -71,25 +71,25 @@ class Run:
 class Race:
     """Runs with several step sizes on the same rows: the one with the least loss so far predicts.
 
-    A step size is a factor times the unit. The unit of ``automatic`` ones is the mean absolute target, so that steps
-    have the units of the targets (for labels it is 1); it is renewed after 1, 2, 4, 8, ... rounds.
+    A step size is a factor times a unit. If it is ``automatic``, the unit is the mean absolute target (1 for labels),
+    so that steps have the units of the targets; it is updated after 1, 2, 4, 8, ... rounds.
     """
 
     factors: tuple[float, ...]
-    runs: list[Run]
+    runs: list[OnlineRun]
     automatic: bool
     unit: float = 1.0
-    targets: float = 0.0  # sum of their absolute values
+    targets: float = 0.0  # sum of the absolute values of targets
     n_targets: int = 0
     loss: float = 0.0
 
     @property
     def leader(self) -> int:
-        """Which run has the least loss; of several, that with the smallest step."""
+        """The number of the run with the least loss; ties go to the smallest step."""
         return int(np.argmin([run.loss for run in self.runs]))
 
     @property
-    def best(self) -> Run:
+    def best(self) -> OnlineRun:
         return self.runs[self.leader]
 
     @property
@@ -97,7 +97,7 @@ class Race:
         return self.factors[self.leader] * self.unit
 
     def go_on(self, factors: tuple[float, ...], *, automatic: bool) -> None:
-        """Take over a step size that was changed between two chunks."""
+        """Continue with step sizes that may have changed between two chunks."""
         if automatic != self.automatic:
             raise ValueError('step_size was changed from or to "auto" after the first rows; call fit to begin again.')
         self.factors = factors
@@ -118,11 +118,11 @@ class Race:
         self.targets += float(np.abs(y).sum())
         self.n_targets += len(y)
         rounds = self.best.n_rounds + 1
-        if rounds & (rounds - 1) == 0 and self.targets:  # with targets of zero alone nothing moves
+        if rounds & (rounds - 1) == 0 and self.targets:  # while all targets are zero, weights stay zero
             self.unit = self.targets / self.n_targets
 
 
 def begin(n: int, make: Callable[[float], Optimizer], factors: tuple[float, ...], *, automatic: bool) -> Race:
-    """All weights zero."""
+    """Runs that start from zero weights, one per factor."""
     init = make(1.0)[0]
-    return Race(factors, [Run(np.zeros(n), init(np.zeros(n)), np.zeros(n)) for _ in factors], automatic)
+    return Race(factors, [OnlineRun(np.zeros(n), init(np.zeros(n)), np.zeros(n)) for _ in factors], automatic)

@@ -1,4 +1,4 @@
-"""Regression from a few attributes of each example, or from what a sum of money buys of it."""
+"""Regression from a few attributes of each example, chosen by number or by price."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,7 +14,7 @@ from sparing.estimators.known_in_part import RegressorKnownInPart
 @documented
 @dataclass(eq=False, repr=False)
 class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
-    r"""Ridge regression from ``budget`` attributes of each example, or from what a sum of money buys of it.
+    r"""Ridge regression from ``budget`` attributes of each example, or from as many as a sum of money buys.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     Notes
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
-    never saw, or saw only at one value, is taken for an ordinary one and looked at later. No value of an array is read
-    that is not bought. NaN is an unavailable value; in ``predict`` it is a missing one. Rows of which an infinite value
-    is bought are refused, and change nothing.
+    never saw, or saw only at one value, is assumed to be like the others and looked at later. Only values that are
+    bought are read from an array. NaN is an unavailable value; in ``predict`` it is a missing one. If a bought value is
+    infinite, the call is refused and changes nothing.
 
-    A column of a data frame is one purchase, whatever it holds. Text and pandas categories are categorical: what each
-    category adds is learnt. ``partial_fit`` refuses a category that was neither in its first rows nor declared by the
-    dtype; when predicting, an unknown one is an unavailable value. Dates become days since the first. To know its
-    categories, a frame is read whole, once.
+    A column of a data frame is one purchase, whatever its type. Text and pandas categories are categorical: the model
+    learns what each category adds. ``partial_fit`` refuses a category that was neither in its first rows nor declared
+    by the dtype; in ``predict``, an unknown category is a missing value. Dates become days since the first. A frame is
+    read once as a whole, to find its categories.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     >>> model.score(X[4000:], y[4000:]) > 0.6
     True
 
-    A table with text, holes, and a price for every column but one, which is on file:
+    A table with text, missing values, and a price for every column but one, which is free:
 
     >>> import numpy as np, pandas
     >>> rng = np.random.default_rng(0)
@@ -82,7 +82,8 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     def fit_cells(self, cells, *, names=None, categories=None) -> Self:
         """Learn from cells that were bought elsewhere, such as those of a study.
 
-        ``names`` are those of the columns; ``categories`` are lists by name, of columns whose values are their codes.
+        ``names`` are the names of the columns. ``categories`` maps the name of each categorical column, whose values
+        are codes, to the list of its categories.
         """
         self._learn_cells(cells, names, categories)
         return self

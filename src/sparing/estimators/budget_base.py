@@ -1,4 +1,4 @@
-"""What the budget estimators share: their options, the learner that follows from them, and the fitted model."""
+"""What all budget estimators share: parameters, the learner made from them, and the fitted attributes."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
@@ -24,8 +24,8 @@ from sparing.learners.keeping import KeepingLearner
 from sparing.progress import Stages, noticed
 
 LEARNERS = ("auto", "online", "pairwise", "factor")
-WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes; above as many "auto" is an online learner
-BUYING = 0.2  # of the time of a fit, about, as progress has it
+WIDEST = {"ridge": 1_000_000, "lasso": WIDEST_LASSO}  # attributes up to which "auto" is a keeping learner
+BUYING = 0.2  # approximate share of buying in the time of a fit, for progress
 USUAL_BUDGET = 5  # attributes per example, or all if there are fewer
 ONLINE_ONLY = ("radius", "step_size", "scale", "pilot", "fit_intercept")
 KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
@@ -33,7 +33,7 @@ KEEPING_ONLY = ("groups", "total_budget", "pay_for_missing")
 
 @dataclass(eq=False, repr=False)
 class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
-    """What regressors and the classifier share: options, the loop over chunks, and what a fit leaves behind."""
+    """What regressors and the classifier share: parameters, the loop over chunks, and the fitted attributes."""
 
     budget: Any = "auto"
     _: KW_ONLY
@@ -57,12 +57,12 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
     fit_intercept: bool = True
 
     _penalty: ClassVar[str] = "ridge"
-    _online_reason: ClassVar[str] = ""  # why only an online learner will do
+    _online_reason: ClassVar[str] = ""  # why the estimator needs an online learner, if it does
 
     # From options to a learner ---------------------------------------------------------------------------------------
 
     def _start(self, n_outputs: int, n_examples: int | None) -> OnlineFit | KeepingLearner:
-        """Check the options and begin, before a single value is read."""
+        """Check the parameters and make a learner, before any value is read."""
         checks.one_of("learner", self.learner, LEARNERS)
         checks.one_of("features", self.features, AutoLearner.FEATURES)
         checks.one_of("design", self.design, ("auto", "adaptive", *designs.DESIGNS))
@@ -90,11 +90,11 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         return learner
 
     def _levels(self) -> np.ndarray | None:
-        """The number of categories of each column, if any has some or is known to be of no use."""
+        """The number of categories of each column; None if no column is categorical or useless."""
         return self._columns.levels if self._columns is not None and self._columns.levels.any() else None
 
     def _by_name(self, option: str, **otherwise):
-        """An option that has one value per column, in their order."""
+        """The values of an option that has one value per column, in column order."""
         names = range(self.n_features_in_) if self._columns is None else self._columns.names
         return checks.by_name(option, getattr(self, option), names, **otherwise)
 
@@ -131,7 +131,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         return ""
 
     def _refuse_options_without_effect(self, why_online: str) -> None:
-        """An option that this learner does not have is an error: it never changes the learner."""
+        """Refuse an option that this learner does not have: an option never changes the learner."""
         names, others = (KEEPING_ONLY, ("adaptive",)) if why_online else (ONLINE_ONLY, ("moments", "two-phase"))
         given = [f"{name}=" for name in names if not self._is_default(name)]
         given += [f"design={self.design!r}"] if self.design in others else []
@@ -188,10 +188,10 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
     # From rows to a model --------------------------------------------------------------------------------------------
 
     def _learn(self, X, y, sample_weight=None, *, reset: bool, whole: bool = False) -> None:
-        """Learn from these rows. If they are the ``whole`` of all, the model is solved for at once."""
+        """Learn from these rows. If they are the ``whole`` data, the model is fitted at once."""
         several = np.ndim(y) == 2
         y, weights = checks.targets(y), checks.weights(sample_weight, len(y))
-        if weights is not None and not weights.all():  # such rows are not there: nothing is bought of them
+        if weights is not None and not weights.all():  # rows of weight zero are left out: nothing is bought of them
             if is_source(X):
                 raise ValueError("sample_weight is zero for some examples of the source; leave them out of it.")
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
@@ -204,7 +204,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         with noticed(self.verbose, "learning") as progress:
             work = Stages(progress, {})
             self._buy(fit, X, y, weights, lambda rows: work.advance(BUYING * rows / len(y)))
-            if n_examples is not None and isinstance(fit, KeepingLearner):  # partial_fit leaves it to its first use
+            if n_examples is not None and isinstance(fit, KeepingLearner):  # after partial_fit, on first use
                 fit.solve(lambda part: work.advance((1.0 - BUYING) * part))
             work.finish()
         if reset:
@@ -214,7 +214,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
             self._warn_of_few_looks(n_examples)
 
     def _buy(self, fit: OnlineFit | KeepingLearner, X, y, weights, progress) -> None:
-        """Let the learner go over these rows."""
+        """Let the learner buy and learn from these rows."""
         if not is_source(X):
             fit.run_checked(X, y, weights, progress=progress)
         elif isinstance(fit, KeepingLearner):
@@ -239,11 +239,11 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         self._several = cells.n_outputs > 1
         self._take_over(fit.fit_cells(cells))
         ledger = fit.buyer.ledger
-        self.spent_ = ledger.amount(ledger.price(cells.attributes))  # by these prices, whoever paid
+        self.spent_ = ledger.amount(ledger.price(cells.attributes))  # at these prices, whoever paid
         _ = self.intercept_
 
     def _take_over(self, fit: OnlineFit | KeepingLearner) -> None:
-        """Publish what was learnt: here, or as a model file has it."""
+        """Set the fitted attributes from a learner, which may come from a model file."""
         self._fit = fit
         self.learner_ = fit.learner if isinstance(fit, OnlineFit) else fit
         self.n_iter_, self.cells_, self.draws_, self.spent_ = fit.n_rounds, fit.cells, fit.draws, float(fit.spent)
@@ -282,7 +282,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
     # What a fit leaves behind ----------------------------------------------------------------------------------------
 
     def _model_shape(self, of_outputs: np.ndarray):
-        """One entry per output, as this estimator publishes it; after ``partial_fit`` the model is solved for here."""
+        """One entry per output, in the shape of this estimator; after ``partial_fit`` the model is fitted here."""
         return of_outputs
 
     def _learnt(self) -> OnlineFit | KeepingLearner:
@@ -292,17 +292,17 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
 
     @property
     def coef_(self):
-        """The weights, for attributes in their own units; a model of curves or trees has none: see :meth:`effect`."""
+        """The weights, in the attributes' own units; a model of curves or trees has none: see :meth:`effect`."""
         return self._model_shape(np.atleast_2d(self._learnt().coef).copy())
 
     @property
     def intercept_(self):
-        """What is predicted where all attributes are zero."""
+        """The prediction if all attributes are zero."""
         return self._model_shape(np.atleast_1d(self._learnt().intercept).copy())
 
     @property
     def report_(self) -> dict[str, Any]:
-        """What was chosen, among what, and why."""
+        """What was chosen, among which candidates, and why."""
         check_is_fitted(self, "_fit")
         return self._fit.facts if isinstance(self._fit, OnlineFit) else self._fit.fitted.facts
 
@@ -312,7 +312,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         check_is_fitted(self, "_fit")
         try:
             return getattr(self.learner_, "bound", None)
-        except ValueError:  # moments that contradict the scale: no theorem speaks of such data
+        except ValueError:  # the moments contradict the scale, and no theorem covers such data
             return None
 
     def _scores(self, X) -> np.ndarray:
@@ -323,11 +323,11 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         return safe_sparse_dot(X, np.atleast_2d(self._fit.coef).T, dense_output=True) + self._fit.intercept
 
     def effect(self, column) -> tuple[np.ndarray, np.ndarray]:
-        """The curve of a column, by its number or name: values of it, and what it adds to the prediction there.
+        """The curve of a column, given by number or name: some of its values, and what it adds to the prediction there.
 
-        Between those values the curve is linear; of a categorical column they are its categories, of dates they are
-        days since the first. It is centred: the parts of all columns and ``intercept_`` add up to the prediction,
-        boosted trees aside. With several outputs there is one row per output.
+        Between these values the curve is linear. Values of a categorical column are its categories, those of a date are
+        days since the first. Curves have mean zero: without boosted trees, the effects of all columns and
+        ``intercept_`` add up to the prediction. With several outputs there is one row per output.
         """
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
@@ -335,7 +335,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         number = checks.column(column, self.n_features_in_, self._names())
         values, parts = self._fit.fitted.effect(number)
         if self._columns is not None and (categories := self._columns.categories[number]).size:
-            known = parts.shape[0] == categories.size  # or all of them were too rare to learn of
+            known = parts.shape[0] == categories.size  # false if all of them were too rare
             values, parts = categories, parts if known else np.zeros((categories.size, parts.shape[1]))
         return values, self._model_shape(np.ascontiguousarray(parts.T))
 

@@ -1,4 +1,4 @@
-"""What budget estimators learn from, checked: arrays, data frames with columns of any kind, and sources."""
+"""Checks of what budget estimators learn from: arrays, data frames with columns of any type, and sources."""
 
 from typing import cast
 from warnings import warn
@@ -12,9 +12,9 @@ from sparing.estimators.from_source import encoded, is_source, with_targets
 
 
 class CheckedInput:
-    """Rows or a source as numbers, and what is known of their columns."""
+    """Rows or a source as numbers, and the types of their columns."""
 
-    _columns = cast("Columns | None", None)  # no parameter of an estimator, so not annotated
+    _columns = cast("Columns | None", None)  # without annotation, which would make it a dataclass field
 
     def _check_X(self, X, *, reset: bool, **more):
         if reset:
@@ -29,7 +29,7 @@ class CheckedInput:
             raise ValueError(f"{error}; text is taken in columns of a pandas DataFrame.") from error
 
     def _learn_columns(self, X) -> Columns | None:
-        """What the columns of a data frame are; arrays are not read."""
+        """The types of the columns of a data frame; None for arrays, which are not read."""
         if not is_frame(X):
             return None
         columns, notes = learn_columns(X)
@@ -38,7 +38,7 @@ class CheckedInput:
         return columns
 
     def _check_fit(self, X, y, target: str | None, **more):
-        """What ``fit`` learns from: rows, or a source."""
+        """The checked rows or source that ``fit`` learns from, and the targets."""
         if is_source(X):
             return self._check_source(X, y, target, **more)
         if target is not None:
@@ -46,7 +46,7 @@ class CheckedInput:
         return self._check_X_y(X, y, reset=True, **more)
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
-        """Rows to learn from; NaN is an unavailable value. Arrays are not read: values are checked when bought."""
+        """The checked rows to learn from, and the targets. Values of arrays are checked only when they are bought."""
         if is_source(X):
             raise ValueError("partial_fit takes rows in memory; pass a source to fit, with all its examples.")
         checks.refuse_missing_targets(y)

@@ -22,17 +22,17 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
     """Regresses on -1 and +1 from ``budget`` attributes of each example, one weight vector per class.
 
     All classes learn from the same looks, so the budget is the same for two classes or twenty (two classes need one
-    weight vector). What is predicted is the class of the largest log-odds, by linear discriminant analysis: they follow
-    from the regression, from what it explains, and from how frequent classes are. So rare classes are found as logistic
-    regression finds them. An online learner does not know what it explains, and goes by the sign of its regression.
+    weight vector). The prediction is the class with the largest log-odds by linear discriminant analysis, which follow
+    from the regression, its explained variance and the class frequencies. So rare classes are found as well as by
+    logistic regression. An online learner does not know its explained variance, and uses the sign of its regression.
 
     Parameters
     ----------
     {options}
     class_weight : dict, "balanced" or None
-        By how much each class counts: the odds of a class are multiplied by its weight. "balanced" divides by how
-        frequent classes are. Looks and weights of attributes do not depend on it, unless the learner is an online one:
-        there it multiplies the weights of the examples.
+        How much each class counts: its odds are multiplied by its weight. "balanced" weights are inverse to class
+        frequencies. Looks and weights of attributes do not depend on it; but with an online learner it multiplies the
+        weights of the examples.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
         return self
 
     def fit_cells(self, cells, *, classes, names=None, categories=None) -> Self:
-        """Learn from cells that were bought elsewhere, whose targets are signs: one column, or one for each class.
+        """Learn from cells that were bought elsewhere, with targets -1 and +1 in one column, or in one per class.
 
-        ``names`` and ``categories`` are as of :meth:`BudgetRidge.fit_cells`.
+        ``names`` and ``categories`` are those of :meth:`BudgetRidge.fit_cells`.
         """
         classes = unique_labels(classes)
         if cells.n_outputs != (1 if len(classes) == 2 else len(classes)):
@@ -96,7 +96,7 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
     # Weights of classes ----------------------------------------------------------------------------------------------
 
     def _example_weights(self, y, classes, sample_weight):
-        """The weights of these rows; those of classes go into them for an online learner only."""
+        """The weights of these rows; for an online learner, multiplied by the weights of their classes."""
         self._check_class_weight(classes)
         if self.class_weight is None or not self._why_online():
             return sample_weight
@@ -117,7 +117,7 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
             checks.positive(f"the class_weight of {label!r}", weight)
 
     def _class_odds(self, priors: np.ndarray) -> np.ndarray:
-        """What the odds of all classes, which have these prior probabilities, are multiplied by."""
+        """The factors by which the odds of classes with these prior probabilities are multiplied."""
         if self.class_weight is None:
             return np.ones(len(self.classes_))
         if isinstance(self.class_weight, str):

@@ -1,6 +1,6 @@
-"""What the columns of a data frame are, learnt when it is first seen: numbers, dates or categories.
+"""The types of the columns of a data frame, learnt from its first rows: numbers, dates or categories.
 
-Each stays one column, which is bought, priced and reported under its own name; only its values become numbers.
+Each column stays one attribute, which is bought, priced and reported under its own name; its values become numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
-LEAST_ROWS = 20  # from which a column of distinct values looks like an identifier
+LEAST_ROWS = 20  # rows from which a column of distinct values looks like an identifier
 DAY = np.timedelta64(1, "D")
-OBJECTS = {  # what pandas finds among objects
+OBJECTS = {  # types that pandas infers for columns of objects
     "integer": NUMBER, "floating": NUMBER, "mixed-integer-float": NUMBER, "decimal": NUMBER, "boolean": NUMBER,
     "empty": NUMBER, "datetime": DATE, "datetime64": DATE, "date": DATE, "string": CATEGORY, "mixed-integer": CATEGORY,
 }  # fmt: skip
@@ -26,19 +26,19 @@ def is_frame(X) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """How the columns of a frame become numbers: what is learnt about them, once.
+    """How the columns of a frame become numbers.
 
-    Numbers and booleans stay as they are. A category becomes its code, its place among the ``categories``; one that is
-    not among them is an unavailable value, NaN. A date becomes days since the first one. What has no use is zero.
+    Numbers and booleans stay as they are. A category becomes its code, its position in ``categories``; an unknown
+    category becomes NaN, an unavailable value. A date becomes days since the first one. A useless column becomes zero.
 
     Parameters
     ----------
     names : list
         The labels of the columns.
     kinds : list of {"number", "date", "category", "nothing"}
-        "nothing" has no use: it is empty, or text that differs in every row.
+        "nothing" is a useless column: empty, or text that differs in every row.
     categories : list of arrays of str
-        Of each column, in the order of their codes; none if it is not categorical.
+        The categories of each column, in the order of their codes; empty if it is not categorical.
     first_days : array of datetime64
         The first date of each column; NaT if it has none.
 
@@ -60,24 +60,24 @@ class Columns:
 
     @property
     def levels(self) -> np.ndarray:
-        """The number of categories of each column, 0 for numbers and dates, 1 for what has no use."""
+        """The number of categories of each column, 0 for numbers and dates, 1 for a useless column."""
         return np.array([
             len(of) if kind == CATEGORY else int(kind == NOTHING)
             for kind, of in zip(self.kinds, self.categories, strict=True)
         ])  # fmt: skip
 
     def only(self, places) -> "Columns":
-        """These columns alone, in the order named."""
+        """Only these columns, in this order."""
         names, kinds, categories = ([of[at] for at in places] for of in (self.names, self.kinds, self.categories))
         return Columns(names, kinds, categories, self.first_days[places])
 
     @property
     def categories_by_name(self) -> dict[Any, np.ndarray]:
-        """The categories of those columns that have some."""
+        """The categories of the categorical columns."""
         return {name: of for name, of in zip(self.names, self.categories, strict=True) if of.size}
 
     def encode(self, frame):
-        """The frame with all columns as numbers; as it is, where they are."""
+        """The frame with all columns as numbers; unchanged if they are numeric already."""
         if set(self.kinds) == {NUMBER} and all(isinstance(of, np.dtype) and of.kind != "O" for of in frame.dtypes):
             return frame
         numbers = np.empty(frame.shape)
@@ -89,7 +89,7 @@ class Columns:
         return type(frame)(numbers, columns=frame.columns, index=frame.index)
 
     def refuse_news(self, frame) -> None:
-        """Refuse rows to learn from that the first rows said nothing of: what is learnt would depend on the chunks."""
+        """Refuse rows with categories or columns unknown from the first rows: the model would depend on the chunks."""
         for at, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
             column = frame.iloc[:, at]
             if kind == CATEGORY:
@@ -129,7 +129,7 @@ class Columns:
         return encoder.fit(np.array([[of[0] for of in known]], dtype=object))
 
     def number(self, at: int, value) -> float:
-        """One value of a column as a number; NaN if it is unknown."""
+        """One value of a column as a number; NaN if it is missing or an unknown category."""
         if self.kinds[at] == NUMBER:
             return as_number(at, value, self.names[at])
         from pandas import DataFrame
@@ -139,7 +139,7 @@ class Columns:
 
 
 def as_number(at: int, value, name=None) -> float:
-    """A value of a numeric column; NaN if it is unknown."""
+    """A value of a numeric column as a number; NaN if it is missing."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -147,7 +147,7 @@ def as_number(at: int, value, name=None) -> float:
 
 
 def learn_columns(frame) -> tuple[Columns, list[str]]:
-    """What the columns of a frame are, and what is odd about them, in words."""
+    """The columns of a frame, and warnings about odd ones."""
     names, kinds, categories, first_days, notes = list(frame.columns), [], [], [], []
     for at, name in enumerate(names):
         column = frame.iloc[:, at]
@@ -177,7 +177,7 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
 
 
 def declared_columns(names: Sequence, categories: Mapping[Any, Sequence]) -> Columns:
-    """Columns of numbers, but for those whose categories are given, in the order of their codes."""
+    """Numeric columns, except those whose categories are given in the order of their codes."""
     unknown = [name for name in categories if name not in names]
     if unknown:
         raise ValueError(f"categories names {unknown[0]!r}, but there is no such column; pass names= with all of them.")
@@ -187,7 +187,7 @@ def declared_columns(names: Sequence, categories: Mapping[Any, Sequence]) -> Col
 
 
 def _kind(column, name) -> str:
-    """What a column is, by its dtype; of objects, by what they are."""
+    """The kind of a column by its dtype; for objects, by the type of its values."""
     from pandas.api import types
 
     if _is_numeric(column):
@@ -223,20 +223,20 @@ def _zeros(frame, places: list[int]) -> np.ndarray:
 
 
 def _dates(column) -> np.ndarray:
-    """Dates in nanoseconds, by universal time; NaT where there is none."""
+    """Dates in nanoseconds, in universal time; NaT for missing ones."""
     from pandas import to_datetime
 
     return to_datetime(column, utc=True).dt.tz_localize(None).to_numpy("datetime64[ns]")
 
 
 def _texts(column) -> np.ndarray:
-    """Every value as text; None where there is none."""
+    """Every value as text; None for missing ones."""
     texts = [None if gone else str(value) for value, gone in zip(column.tolist(), column.isna(), strict=True)]
     return np.array(texts, dtype=object)
 
 
 def _categories(column) -> np.ndarray:
-    """The categories as text: those that the column declares, or else those that are in it, sorted."""
+    """The categories as text: those that the column's dtype declares, or else its distinct values, sorted."""
     declared = column.cat.categories if hasattr(column, "cat") else column.dropna().unique()
     texts = sorted({str(value) for value in declared})
     return np.array(texts, dtype=str)

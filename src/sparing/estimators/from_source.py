@@ -1,4 +1,4 @@
-"""Sources in place of rows: a Parquet file, a table in a database, an interface."""
+"""Fitting to a source instead of rows: a Parquet file, a table in a database, a web service."""
 
 from copy import copy
 from typing import Any
@@ -11,12 +11,12 @@ from sparing.estimators.columns import NUMBER, Columns, learn_columns
 
 
 def is_source(X) -> bool:
-    """Whether X answers reads, in place of being an array or a data frame."""
+    """Whether X is a source rather than an array or a data frame."""
     return hasattr(X, "read") and hasattr(X, "n_examples")
 
 
 def with_targets(source, y, target: str | None, *, multi_output: bool = False, y_numeric: bool = False):
-    """A source of attributes, and the targets of its examples: ``y``, or else its column of this name."""
+    """A source of attributes, and the targets of its examples: ``y``, or the column named ``target``."""
     if (y is None) == (target is None):
         raise ValueError(
             "a source needs targets from one place: fit(source, y), or fit(source, target='name') for its own column."
@@ -33,9 +33,9 @@ def with_targets(source, y, target: str | None, *, multi_output: bool = False, y
 
 
 def encoded(source) -> tuple[Any, Columns | None, list[str]]:
-    """The source with numbers for text and dates, what its columns are, and what is odd about them.
+    """The source with text and dates as numbers, the types of its columns, and warnings about odd ones.
 
-    Of columns that are not numeric some rows are read, as categories are not known before.
+    Some rows of columns that are not numeric are read to find their categories.
     """
     if not hasattr(source, "names"):
         return source, None, []

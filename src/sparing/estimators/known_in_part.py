@@ -1,4 +1,4 @@
-"""Predictions for rows of which a part is known, and how sure they are."""
+"""Predictions for rows known in part, and their uncertainty."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from sparing.prediction.visit import Visit
 
 
 class KnownInPart:
-    """What budget estimators do with rows known in part, if their learner keeps what it buys."""
+    """Methods of budget estimators for rows known in part; they need a keeping learner."""
 
     _fit: Any
     _check_X: Any
@@ -30,7 +30,7 @@ class KnownInPart:
     n_features_in_: int
 
     def _described(self, what: str) -> FittedModel:
-        """The fitted model with its Gaussian description of the attributes, for what needs one."""
+        """The fitted model with its Gaussian description of the attributes, which the method ``what`` needs."""
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
             raise ValueError(
@@ -55,16 +55,16 @@ class KnownInPart:
     # Buying at prediction time ---------------------------------------------------------------------------------------
 
     def route(self, known=(), *, costs=None, groups=None) -> Route:
-        """In which order to buy the columns of a new case, and the error to expect after each purchase.
+        """The order in which to buy the columns of a new case, and the expected error after each purchase.
 
         Parameters
         ----------
         known : sequence
             Columns, by name or number, that are known anyway.
         costs : dict, Series or array, optional
-            The price of each column, by name or in their order; by default, with the groups, those of the fit.
+            The price of each column, by name or in column order. Costs and groups are those of the fit by default.
         groups : dict, Series or sequence, optional
-            Columns with equal labels are a panel: bought together, for what they cost together.
+            Columns with equal labels are a panel: bought together, for the sum of their prices.
 
         Returns
         -------
@@ -82,13 +82,13 @@ class KnownInPart:
         known : dict, optional
             Values that are known anyway, by name or number of their column.
         costs, groups
-            As of :meth:`route`.
+            As for :meth:`route`.
         price_of_error : float, optional
             What a wrong label costs, or one unit of squared error: stop when no purchases are worth their price.
         target_std : float, optional
-            Of regressors: stop when the standard deviation is that small.
+            Regressors only: stop when the standard deviation is this small.
         budget : float, optional
-            The most to spend. Without a way to stop, everything is bought that adds to the prediction.
+            The most to spend. Without any of the three, everything is bought that adds to the prediction.
 
         Returns
         -------
@@ -100,14 +100,14 @@ class KnownInPart:
     def buy(
         self, source, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None, ledger=None
     ) -> Purchases:
-        """Visit all cases of a source, and buy of each what is worth its price.
+        """Visit all cases of a source, and buy the values that are worth their price.
 
         Parameters
         ----------
         source : Source or array
             Rows of an array are read only where values are bought; NaN is an unavailable value, which is paid for.
         costs, groups, price_of_error, target_std, budget
-            As of :meth:`visit`, for each case.
+            As for :meth:`visit`, for each case.
         ledger : Ledger, optional
             Books every purchase, and may have a ceiling for all cases together.
 
@@ -130,7 +130,7 @@ class KnownInPart:
         return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
 
     def _catalogue(self, what: str, costs, groups) -> Catalogue:
-        """What may be bought of a new case, at these prices, or else at those of the fit."""
+        """What can be bought of a new case, at these prices, or else at those of the fit."""
         model, columns = self._described(what), self._columns
         if costs is None and groups is None:
             costs, groups = self.costs, self.groups
@@ -146,7 +146,7 @@ class KnownInPart:
         )
 
     def _weighted_classes(self, model: FittedModel) -> Classes | None:
-        """Probabilities of classes, with their weights; None for a regressor."""
+        """The weighted classes; None for a regressor."""
         return None
 
 
@@ -157,16 +157,17 @@ class RegressorKnownInPart(KnownInPart):
     _scores: Any
 
     def predict(self, X, *, return_std: bool = False) -> Any:
-        """Predictions for rows, whole or in part; unless ``features="linear"``, within the range of the targets seen.
+        """Predictions for whole rows and for rows known in part.
 
-        NaN is a missing value, as is every column that a DataFrame lacks: the prediction is then the mean of the target
-        given what is known. Online learners predict for whole rows only.
+        NaN is a missing value, and so is every column that a DataFrame lacks: the prediction is the mean of the target
+        given what is known. Unless ``features="linear"``, predictions stay within the range of the targets seen. Online
+        learners predict for whole rows only.
 
         Parameters
         ----------
         X : array or DataFrame of shape (n, n_features)
         return_std : bool
-            Also return the standard deviation of the target given what is known, calibrated by held-out examples.
+            Also return the standard deviation of the target given what is known, calibrated on held-out examples.
 
         Examples
         --------
@@ -187,9 +188,9 @@ class RegressorKnownInPart(KnownInPart):
         return self._published(self._within_range(found.means)), self._published(self._deviations(found))
 
     def predict_interval(self, X, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of intervals that hold the target with this probability.
+        """Lower and upper ends of intervals that contain the target with this probability.
 
-        They are quantiles of held-out errors over their standard deviations, so neither normal nor symmetric.
+        They use quantiles of standardized held-out errors, so they are neither normal nor symmetric.
 
         Examples
         --------
@@ -221,7 +222,7 @@ class RegressorKnownInPart(KnownInPart):
 
 
 def _keeps(estimator) -> bool:
-    """Whether there are probabilities: attributes that a model does not have are absent, as scikit-learn has it."""
+    """Whether the estimator has probabilities; otherwise scikit-learn's convention is an ``AttributeError``."""
     fitted = getattr(estimator, "_fit", None)
     if isinstance(fitted, KeepingLearner) or (fitted is None and estimator.learner != "online"):
         return True
@@ -239,10 +240,10 @@ class ClassifierKnownInPart(KnownInPart):
 
     @available_if(_keeps)
     def predict_proba(self, X) -> np.ndarray:
-        """Probabilities of the classes, in the order of ``classes_``, from what is known of each row.
+        """Probabilities of the classes, in the order of ``classes_``, given what is known of each row.
 
-        NaN is a missing value, as is every column that a DataFrame lacks. The probabilities are those of linear
-        discriminant analysis on what is known, recalibrated by held-out examples.
+        NaN is a missing value, and so is every column that a DataFrame lacks. The probabilities are those of linear
+        discriminant analysis on what is known, recalibrated on held-out examples.
 
         Examples
         --------
@@ -258,9 +259,9 @@ class ClassifierKnownInPart(KnownInPart):
         return np.exp(self._log_posteriors(X))
 
     def decision_function(self, X) -> np.ndarray:
-        """Log-odds of the second of two classes, else log-probabilities of all; an online learner's are scores.
+        """Log-odds of the second of two classes, or log-probabilities of more; scores for an online learner.
 
-        Above zero is the second of two classes; of more classes the largest wins.
+        The second of two classes is predicted above zero; of more classes, the one with the largest value.
         """
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
@@ -279,7 +280,7 @@ class ClassifierKnownInPart(KnownInPart):
         at = np.vstack([intercept, intercept + np.eye(m)])
         log_posteriors = self._weighted_classes(self._fit.fitted).log_posteriors(at, np.zeros((1 + m, m, m)))
         log_odds = _decisions(log_posteriors).reshape(1 + m, -1)
-        if m > 1:  # log-probabilities have a part that is common to all classes, and not linear
+        if m > 1:  # log-probabilities share a term that is not linear in the predictions
             log_odds = log_odds - log_odds.mean(axis=1, keepdims=True)
         return (log_odds[1:] - log_odds[0]).T @ weights, log_odds[0]
 

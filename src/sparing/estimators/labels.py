@@ -1,4 +1,4 @@
-"""What linear classifiers share: labels as signs to learn from, and the way back from scores to labels."""
+"""What linear classifiers share: from labels to targets -1 and +1, and from scores back to labels."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class LinearClassifier(ClassifierMixin):
     _scores: Any
 
     def _known_classes(self, y, named, reset: bool) -> np.ndarray:
-        """All labels: those of the first call, where they may be named."""
+        """All labels: those of the first call, or those that it named."""
         named = None if named is None else unique_labels(named)
         known = (unique_labels(y) if named is None else named) if reset else self.classes_
         if named is not None and not np.array_equal(named, known):

@@ -1,4 +1,4 @@
-"""A fitted model in one file: all that is needed to predict, and to go on learning."""
+"""A fitted model in one file, with all that is needed to predict and to continue learning."""
 
 import json
 from dataclasses import replace
@@ -30,15 +30,15 @@ LEARNT = (
     "target_name_",
     "_several",
     "_columns",
-)  # where a model has them
+)  # attributes that are saved if a model has them
 
 
 def save_model(model: BudgetEstimator, path) -> Path:
     """Write a fitted budget estimator to one file, whole or not at all, and return its path.
 
-    The file holds options, names, classes, the cells bought and the model; it is an npz archive of arrays with a JSON
-    header, and no pickle. :func:`load_model` gives back a model that predicts the same and goes on learning where this
-    one stopped.
+    The file contains parameters, names, classes, the cells bought and the model. It is an npz archive of arrays with a
+    JSON header, without pickles. :func:`load_model` returns a model that makes the same predictions and continues
+    learning where this one stopped.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ def save_model(model: BudgetEstimator, path) -> Path:
 
 
 def load_model(path) -> Any:
-    """The fitted estimator that :func:`save_model` wrote. A file that holds anything else raises ``ValueError``.
+    """The fitted estimator that :func:`save_model` wrote. Any other file raises ``ValueError``.
 
-    Boosted trees are not in the file: they are a function of the cells, and are fitted again when first needed (they
-    are the same with the same version of scikit-learn).
+    Boosted trees are not in the file: they are a function of the cells, and are fitted again when they are first needed
+    (with the same version of scikit-learn they are the same).
     """
     path = Path(path)
     refuse_missing_file(path)
@@ -92,7 +92,7 @@ def load_model(path) -> Any:
         header = json.loads(arrays.pop("header").tobytes())
         newer = checks.whole("format", header["format"]) > FORMAT
         model = None if newer else _restored(unpacked(header["model"], arrays))
-    except Exception as error:  # zip, zlib, npy and JSON readers raise what they like on broken bytes
+    except Exception as error:  # zip, zlib, npy and JSON readers raise many kinds of errors on broken bytes
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise ValueError(
             f"{path.name} is not a readable model file: {reason.rstrip('.')}. Pass a file that sparing fit or "
@@ -107,7 +107,7 @@ def load_model(path) -> Any:
 
 
 def _seed(model: BudgetEstimator) -> dict[str, Any]:
-    """A random state that is no number is saved as the seed that was drawn from it."""
+    """The random state as a number: for any other kind, the seed that was drawn from it."""
     plain = model.random_state is None or isinstance(model.random_state, checks.WHOLE)
     fit = model._learnt()
     return {} if plain else {"random_state": fit.seed if isinstance(fit, OnlineFit) else fit.random_state}
@@ -125,7 +125,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
         learner: KeepingLearner = kind.from_state(content["learner"])
         _refuse_damage(fitted, learner.n_attributes, learner.n_outputs)
         if fitted.trees_share:
-            cells = learner.bought.to_learn_from()  # as sparing.models.selection fits them
+            cells = learner.bought.to_learn_from()  # the cells that sparing.models.selection fitted trees to
             cells = cells.only(summarize(cells).known)
             fitted = replace(fitted, trees=BoostedTrees(cells, learner.levels))
         learner.recall(fitted)
@@ -138,7 +138,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
 
 
 def _refuse_damage(fitted: FittedModel, d: int, m: int) -> None:
-    """Refuse a model whose parts do not fit together, before it gives a wrong number."""
+    """Refuse a model whose parts do not fit together, before it makes a wrong prediction."""
     size, basis = d, fitted.basis
     if basis is not None:
         size = max(basis.size, 1)
@@ -163,7 +163,7 @@ def _refuse_damage(fitted: FittedModel, d: int, m: int) -> None:
 
 
 def _refuse_other_sizes(model) -> None:
-    """Names, classes and the learner must be of the same data."""
+    """Refuse names, classes and a learner of different sizes."""
     fit, d = model._fit, model.n_features_in_
     _check("attributes", fit.n_attributes == d and np.shape(model._names()) in ((0,), (d,)))
     if isinstance(model, BudgetClassifier):

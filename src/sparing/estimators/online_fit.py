@@ -17,21 +17,21 @@ from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR, TwoPhasedDDA
 from sparing.learners.online import OnlineLearner
 from sparing.models.summary import Summary, summarize
 
-PILOT_STREAM = 0x5EED  # the pilot's draws must not repeat those of the learner that follows with the same seed
-PILOT_LOOKS = 10  # per attribute, before its scale is believed
+PILOT_STREAM = 0x5EED  # keeps the pilot's draws apart from those of the learner, which has the same seed
+PILOT_LOOKS = 10  # looks per attribute from which its scale is reliable
 SMALLEST, LARGEST_ATTRIBUTE, LARGEST_TARGET = 1e-140, 1e140, 1e75  # sizes whose squares and gradients are in range
-FLOOR = 0.05  # share of the draws that stays uniform where second moments are estimates
+FLOOR = 0.05  # fraction of the draws that stays uniform if second moments are estimated
 
 
 def is_auto(option) -> bool:
-    """Whether an option, which may also be an array, is left to the library."""
+    """Whether an option, which may be an array, is "auto"."""
     return isinstance(option, str) and option == "auto"
 
 
 def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
-    """A tenth of the examples, as in Kukliansky & Shamir 2015, or ten looks per attribute, up to a quarter of them.
+    """A tenth of the examples, as in Kukliansky & Shamir 2015, or enough for ten looks per attribute, up to a quarter.
 
-    Where the number of examples is unknown, just those ten looks.
+    If the number of examples is unknown, enough for ten looks per attribute.
     """
     enough = ceil(PILOT_LOOKS * n_attributes / budget)
     if n_examples is None:
@@ -41,10 +41,10 @@ def pilot_size(n_attributes: int, budget: float, n_examples: int | None) -> int:
 
 @dataclass(eq=False)
 class OnlineFit:
-    """One fit, over chunks of rows: first a pilot where one is needed, then the learner.
+    """A fit over chunks of rows: first a pilot if one is needed, then the learner.
 
-    The pilot buys by a uniform plan; the summary of its cells gives scales, radius and second moments, and then they
-    are forgotten. The state after some rows does not depend on how they were cut into chunks.
+    The pilot buys by a uniform plan; the summary of its cells gives scales, radius and second moments, and the cells
+    are dropped. The state does not depend on how rows are divided into chunks.
     """
 
     penalty: str
@@ -72,7 +72,7 @@ class OnlineFit:
             raise ValueError("costs= with an online learner needs fit_intercept=True, which counts the looks.")
         if self.budget is None:
             raise ValueError(
-                "budget=None, which learns from every value that is there, needs a learner that keeps them; an online "
+                "budget=None, which learns from every available value, needs a learner that keeps them; an online "
                 f"one was chosen because {self.why}. Pass a budget, or leave out learner='online'."
             )
         if self.costs is not None and not checks.costs(self.costs, d, free=True).all():
@@ -116,7 +116,7 @@ class OnlineFit:
             )
 
     def _affordable(self, shares) -> int:
-        """Looks that the money pays for in expectation, if they follow these shares."""
+        """The number of looks that the money pays for in expectation, if they are drawn by these shares."""
         price = float(shares @ self.costs)
         looks = int(self.budget / price)
         if looks < 2:
@@ -134,8 +134,8 @@ class OnlineFit:
     def run_checked(self, X, y, weights=None, *, progress: Callable[[int], None] | None = None) -> None:
         """Learn from more rows, which have been checked; y has one column per output.
 
-        ``progress`` is called with the number of rows just done.
-        An infinite value among those bought, or values that cannot be squared, refuse all: then nothing has changed.
+        ``progress`` is called with the number of rows just done. If a bought value is infinite or cannot be squared,
+        the call is refused and changes nothing.
         """
         before, pilot, ledger = vars(self).copy(), self.bought.n_examples, copy(self.buyer.ledger)
         try:
@@ -158,7 +158,7 @@ class OnlineFit:
             self.learner.run_checked(X, y, weights, first=done, progress=progress)
 
     def _begin(self) -> None:
-        """Make the learner from what the pilot says."""
+        """Make the learner from the estimates of the pilot."""
         scale, moments, summary = self.scale, np.ones(self.n_attributes), None
         if self.bought.n_examples:
             self._check_sizes()
@@ -186,7 +186,7 @@ class OnlineFit:
         largest = np.zeros(self.n_attributes)
         np.maximum.at(largest, self.bought.attributes, np.abs(self.bought.values))
         outputs = np.abs(self.bought.targets).max(axis=0)
-        small = (largest > 0.0) & (largest.max() < SMALLEST)  # beside larger attributes they are as good as zero
+        small = (largest > 0.0) & (largest.max() < SMALLEST)  # if others are larger, these are negligible
         wrong = [("attribute", largest, small | (largest > LARGEST_ATTRIBUTE), LARGEST_ATTRIBUTE)]
         wrong += [
             ("output", outputs, (outputs > LARGEST_TARGET) | ((outputs > 0) & (outputs < SMALLEST)), LARGEST_TARGET)
@@ -205,7 +205,7 @@ class OnlineFit:
         return sums / np.maximum(np.bincount(attributes, minlength=self.n_attributes), 1)
 
     def _pilot_scale(self, summary: Summary) -> np.ndarray:
-        """The largest distances seen, at least the typical one where looks were few."""
+        """The largest distances from the mean in the pilot; at least the typical one if there were few looks."""
         largest, attributes = np.zeros(self.n_attributes), self.bought.attributes
         np.maximum.at(largest, attributes, np.abs(self.bought.values - self.center * summary.means[attributes]))
         typical = float(np.median(largest[largest > 0])) if largest.any() else 1.0
@@ -218,19 +218,19 @@ class OnlineFit:
         return designs.estimated_moments(summary.counts, squares if scale is None else squares / scale**2)
 
     def _doubt(self, scale) -> float:
-        """What the pilot's looks leave open of a second moment, where attributes are scaled to a range of about 1.
+        """The uncertainty of second moments from the pilot, if attributes are scaled to a range of about 1.
 
-        An attribute that was always zero in n looks has a second moment of at most 1/n, at one standard error. The
-        confidence term of phase two makes up for that: see :func:`sparing.designs.confident`.
+        An attribute that was zero in n looks has a second moment of at most 1/n, at one standard error. It is the
+        confidence term of phase two: see :func:`sparing.designs.confident`.
         """
         return 0.0 if scale is None else self.n_attributes / (self.looks * self.pilot_rows)
 
     def _auto_radius(self, moments) -> np.ndarray:
-        r"""Three times the weight norm at which predictions vary as much as the targets, were all attributes alike.
+        r"""Three times the norm of weights whose predictions vary as much as the targets, for equal attributes.
 
         :math:`3\sqrt{\mathrm{Var}\,y / \sum_i \mathrm{Var}\,x_i}` for ridge; :math:`\sqrt d` times that for lasso. With
         a penalty of strength :math:`\alpha`, no minimiser is longer than :math:`\sqrt{\mathrm{Var}\,y / \alpha}`
-        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One for each output.
+        (ridge) or :math:`\mathrm{Var}\,y / (2\alpha)` (lasso): zero weights would cost less. One radius per output.
         """
         lasso, targets = self.penalty == "lasso", self.bought.targets
         weights = self.bought.weights if self.bought.is_weighted else None
@@ -240,10 +240,10 @@ class OnlineFit:
             radii = 3.0 * np.sqrt(variances / moments.sum() * (self.n_attributes if lasso else 1))
         else:
             radii = variances / (2 * float(self.alpha)) if lasso else np.sqrt(variances / float(self.alpha))
-        return np.where(variances > 0.0, radii, 1.0)  # zero weights fit a constant target, whatever the radius
+        return np.where(variances > 0.0, radii, 1.0)  # for a constant target any radius will do
 
     def _make(self, radius, scale, moments) -> OnlineLearner:
-        """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or the like for lasso."""
+        """The papers' learner for these options: AERR, DDAERR or two-phased DDAERR, or their lasso versions."""
         d, ridge, theory = self.n_attributes, self.penalty == "ridge", self.step_size == "theory"
         two_phased = self.design == "two-phase" and self.tube is None and self.costs is None
         options: dict[str, Any] = {
@@ -275,7 +275,7 @@ class OnlineFit:
     # In a file -------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Everything: settings, the pilot's books and cells, and the learner's own state."""
+        """The complete state: parameters, the pilot's counts and cells, and the learner's own state."""
         ledger = self.buyer.ledger
         return {
             "settings": {setting.name: getattr(self, setting.name) for setting in fields(self)},
@@ -287,7 +287,7 @@ class OnlineFit:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """The fit that was saved: it goes on as if it had never been interrupted."""
+        """The fit that was saved; it continues as if it had never been interrupted."""
         fit = cls(**state["settings"])
         fit.looks = checks.attribute_budget(state["looks"], fit.n_attributes)
         fit.bought = Cells.from_state(state["pilot"])
@@ -304,28 +304,28 @@ class OnlineFit:
 
     @property
     def n_rounds(self) -> int:
-        """Examples looked at, the pilot's included."""
+        """Examples looked at, including those of the pilot."""
         return self.buyer.ledger.examples + (self.learner.n_rounds if self.learner else 0)
 
     @property
     def cells(self) -> int:
-        """Distinct values read, the pilot's included."""
+        """Distinct values read, including those of the pilot."""
         return self.buyer.ledger.cells + (self.learner.cells if self.learner else 0)
 
     @property
     def draws(self) -> int:
-        """Draws made, the pilot's included."""
+        """Draws made, including those of the pilot."""
         return self.buyer.ledger.cells + (self.learner.draws if self.learner else 0)
 
     @property
     def spent(self) -> float:
-        """What the values read cost, at one each where there are no prices."""
+        """The cost of the values read; without prices each costs one."""
         ledger = self.buyer.ledger
         if self.costs is None:
             return float(self.cells)
         if self.learner is None:
             return ledger.spent
-        return ledger.amount(int(ledger.prices @ self.learner.looks.astype(np.int64)))  # the pilot's were recalled
+        return ledger.amount(int(ledger.prices @ self.learner.looks.astype(np.int64)))  # with the pilot's looks
 
     @property
     def coef(self) -> np.ndarray:
@@ -342,6 +342,6 @@ class OnlineFit:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What learns, and why."""
+        """Which learner is used, and why."""
         name = "a pilot, so far" if self.learner is None else type(self.learner).__name__
         return {"setting": name, "families": ["online"], "why": f"{name}: an online learner, because {self.why}"}

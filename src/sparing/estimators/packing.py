@@ -1,4 +1,4 @@
-"""Values as JSON and arrays, and back: what a model file is made of. No pickle, so reading one runs no code."""
+"""Values as JSON and arrays, and back, for model files: without pickles, so that reading a file runs no code."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -21,7 +21,7 @@ KINDS: dict[str, type] = {
 def packed(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
     """The value as JSON; arrays within it are put into ``arrays`` under names that begin with ``name``.
 
-    Everything that JSON does not have is an object of one entry, which names its kind.
+    A value of a type that JSON lacks becomes an object with one entry, whose name is the type.
 
     >>> arrays = {}
     >>> packed({"budget": 3, "costs": np.ones(2)}, arrays, "options")
@@ -54,7 +54,7 @@ def packed(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
 
 
 def unpacked(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """What :func:`packed` was given; tuples come back as lists."""
+    """The value that :func:`packed` was given; tuples become lists."""
     if isinstance(value, list):
         return [unpacked(entry, arrays) for entry in value]
     if not isinstance(value, dict):

@@ -4,19 +4,20 @@ from typing import Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
+from sparing.estimators.labels import LinearClassifier
 from sparing.estimators.sketched_ridge import warn_unless_converged
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
 from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 
-class SketchedLogistic(ClassifierMixin, BaseEstimator):
+class SketchedLogistic(LinearClassifier, BaseEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
     Gives the solution of scikit-learn's ``LogisticRegression`` with the same ``C``: one weight vector for two classes,
@@ -126,17 +127,10 @@ class SketchedLogistic(ClassifierMixin, BaseEstimator):
             raise ValueError(f"got alpha={self.alpha!r} and C={self.C!r}; they are inverses: pass one of the two.")
         return 1 / checks.positive("C", self.C)
 
-    def decision_function(self, X) -> np.ndarray:
-        """Scores: positive for the second of two classes, else one per class, of which the largest wins."""
+    def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X) -> np.ndarray:
-        """The most probable class of each row."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
     def predict_proba(self, X) -> np.ndarray:
         """Class probabilities, with one column per class in the order of ``classes_``."""

@@ -17,10 +17,9 @@ from sparing.estimators.budget_options import documented
 class BudgetSVR(BudgetRidge):
     r"""Linear regression with the tube loss :math:`\max(|w \cdot x - y| - \delta, 0)`, :math:`\|w\|_2 \le B`.
 
-    Large errors count by their size, not its square, so outliers in the targets do less harm than to
-    :class:`BudgetRidge`. The loss is smoothed as in AESVR (Hazan & Koren 2012), and its slope taken at the estimated
-    inner product; the paper's unbiased estimate is :class:`sparing.learners.AESVR`, which its variance leaves useful
-    only at small radius.
+    Large errors enter linearly, not squared, so outliers in the targets do less harm than to :class:`BudgetRidge`. The
+    loss is smoothed as in AESVR (Hazan & Koren 2012), and its slope is evaluated at the estimated inner product. The
+    paper's unbiased estimate is :class:`sparing.learners.AESVR`; its variance makes it useful only at a small radius.
 
     Parameters
     ----------

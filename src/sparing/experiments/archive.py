@@ -1,6 +1,6 @@
-"""Runs small enough to be kept with the documentation: one row per point, one column per repetition.
+"""Compact files of runs for the documentation: one row per point, one column per repetition.
 
-Errors have four significant digits, and what was seen is the mean over repetitions.
+Errors have four significant digits; the horizontal position is the mean over repetitions.
 """
 
 import csv
@@ -31,7 +31,7 @@ def write_archive(folder: Path, figure: Figure, runs: Iterable[Run]) -> Path:
 
 
 def whole_repetitions(runs: Iterable[Run]) -> list[Run]:
-    """Those in which an algorithm ran at all of its spends: a command that was interrupted leaves others."""
+    """The repetitions in which an algorithm ran at all of its spends; an interrupted command leaves others."""
     runs = list(runs)
     spends: dict[tuple, set[float]] = {}
     done: dict[tuple, set[float]] = {}

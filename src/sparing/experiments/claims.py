@@ -105,9 +105,9 @@ def assess(claim: Claim, runs: Runs) -> ClaimResult:
 
 
 def _verdict(evidence: list[Evidence]) -> str:
-    """Reproduced: holds in two thirds of the comparisons or more, and is contradicted in none. Partly: in some.
+    """The verdict: "reproduced" if two thirds of the comparisons hold and none contradicts, "partly" if some hold.
 
-    If it holds in none, it is not reproduced where some comparison contradicts it; else neither side is shown.
+    If none holds, it is "not reproduced" if some comparison contradicts the claim, and otherwise "inconclusive".
     """
     answers = Counter(piece.answer for piece in evidence)
     if not answers["yes"]:

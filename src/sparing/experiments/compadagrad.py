@@ -25,7 +25,7 @@ PAPER = "compadagrad"
 
 
 class Outcome(NamedTuple):
-    """Errors as parts of one: online, of the averaged iterate and of the last one on test data; and the online loss."""
+    """Error rates: online, and on test data of the averaged and the last iterate; and the online loss."""
 
     online_error: float
     online_loss: float
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 
 def gaussian_features(X_train, y_train, X_test, *, n_prototypes: int = 400, width: float = 0.4, rng):
-    r""":math:`\exp(-\|x - p\|^2 / 2 s^2)` for as many prototypes p of each class, drawn from the training set.
+    r"""Features :math:`\exp(-\|x - p\|^2 / 2 s^2)`; half of the prototypes p are training examples of each class.
 
     s is ``width`` times the median distance between two prototypes. The paper does not state its s: at the
     median itself all features are nearly equal.
@@ -88,7 +88,7 @@ def _compare(methods, X, y, X_test, y_test, *, seed: int, batch_size: int) -> di
 DIAGONAL, COMPRESSED, FULL_MATRIX = "diagonal AdaGrad", "CompAdaGrad", "full-matrix AdaGrad"
 Methods = Mapping[tuple[str, float], Mapping[str, Any]]  # by name and dimension of the sketch
 NARROW, WIDE = 0.4, 1.0  # kernel widths in median distances; the paper does not state its own
-MNIST: Methods = {  # as a coordinate search on other draws preferred, at the narrow width
+MNIST: Methods = {  # chosen by a coordinate search on other draws, at the narrow width
     (DIAGONAL, 0.0): {"optimizer": "diagonal", "step_size": 1.0, "delta": 1e-6},
     (COMPRESSED, 25.0): {"k": 25, "step_size": 1.0, "delta": 1e-4},
     (COMPRESSED, 64.0): {"k": 64, "step_size": 1.0, "delta": 1e-3},
@@ -96,7 +96,7 @@ MNIST: Methods = {  # as a coordinate search on other draws preferred, at the na
     (COMPRESSED, 256.0): {"k": 256, "step_size": 1.0, "delta": 1e-3, "tau": 3.2},
     (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
 }
-MNIST_WIDE: Methods = {  # the same at the wide one, where all features are nearly equal
+MNIST_WIDE: Methods = {  # chosen in the same way at the wide one, where all features are nearly equal
     (DIAGONAL, 0.0): {"optimizer": "diagonal", "step_size": 0.32, "delta": 1e-1},
     (COMPRESSED, 25.0): {"k": 25, "step_size": 3.2, "delta": 1e-7, "tau": 3160.0},
     (COMPRESSED, 64.0): {"k": 64, "step_size": 3.2, "delta": 1e-5, "tau": 1000.0},
@@ -110,13 +110,13 @@ RCV1: Methods = {  # not tuned
     (COMPRESSED, 64.0): {"k": 64, "step_size": 0.3},
     (COMPRESSED, 512.0): {"k": 512, "step_size": 0.3},
 }
-FOUR_NINE_DRAWS = {"quick": 4, "full": 10}  # the paper does not say how many it made
+FOUR_NINE_DRAWS = {"quick": 4, "full": 10}  # the paper does not state its number
 FOUR_NINE_ROWS = {"quick": 2_000, "full": None}
 REUTERS_DRAWS = {"quick": 4, "full": 20}  # the paper: 4
 
 
 @dataclass(frozen=True)
-class Draws:
+class DrawsPanel:
     """A panel whose repetitions are draws of order, prototypes and sketch; ``outcome`` says which error it shows."""
 
     methods: Methods
@@ -141,17 +141,17 @@ def _four_nine_outcome(width: float, rows: int | None, name: str, k: float, seed
     return mnist_four_nine({name: BY_WIDTH[width][name, k]}, seed=seed, width=width, n_examples=rows)[name]
 
 
-def _four_nine_panel(outcome: str, width: float, scale: Scale, seed: int) -> Draws:
+def _four_nine_panel(outcome: str, width: float, scale: Scale, seed: int) -> DrawsPanel:
     draw = partial(_four_nine_outcome, width, FOUR_NINE_ROWS[scale.name])
-    return Draws(BY_WIDTH[width], draw, outcome, FOUR_NINE_DRAWS[scale.name], seed)
+    return DrawsPanel(BY_WIDTH[width], draw, outcome, FOUR_NINE_DRAWS[scale.name], seed)
 
 
 def _reuters_outcome(name: str, k: float, seed: int) -> Outcome:
     return reuters({name: RCV1[name, k]}, seed=seed)[name]
 
 
-def _reuters_panel(outcome: str, scale: Scale, seed: int) -> Draws:
-    return Draws(RCV1, _reuters_outcome, outcome, REUTERS_DRAWS[scale.name], seed)
+def _reuters_panel(outcome: str, scale: Scale, seed: int) -> DrawsPanel:
+    return DrawsPanel(RCV1, _reuters_outcome, outcome, REUTERS_DRAWS[scale.name], seed)
 
 
 STYLES = {

@@ -108,11 +108,11 @@ class Steadier:
     part: str = "all"
 
     def evidence(self, runs: Runs) -> list[Evidence]:
-        found = []
-        for where, first, second in runs.matches(self.first, self.second, part=self.part):
-            what = f"log of the ratio of deviations, {self.first} over {self.second}"
-            found.append(Evidence(f"{where}: {what}", *_log_spreads(first, second), -inf, 0.0))
-        return found
+        what = f"log of the ratio of deviations, {self.first} over {self.second}"
+        return [
+            Evidence(f"{where}: {what}", *_log_spreads(first, second), -inf, 0.0)
+            for where, first, second in runs.matches(self.first, self.second, part=self.part)
+        ]
 
 
 @dataclass(frozen=True)

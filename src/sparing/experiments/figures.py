@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 from sparing.compare import ALGORITHMS
 from sparing.experiments.claims import Claim
 
-RATIO = "improvement ratio"  # stored among the runs as the error of an algorithm of this name at spend 0
+RATIO = "improvement ratio"  # stored as a run: the error of an algorithm of this name at spend 0
 
 
 class Scale(NamedTuple):
-    """How many runs are made. Learners that keep their cells take seconds where others take milliseconds.
+    """The number of runs. Keeping learners are ``slow``: they take seconds where others take milliseconds.
 
-    They are the ``slow`` ones; with a ``slow_stride`` of 2 they run at every other spend.
+    With a ``slow_stride`` of 2 they run at every other spend.
     """
 
     name: str
@@ -77,8 +77,8 @@ class Figure:
     minutes: Mapping[str, float]  # on two cores, by the name of the scale; measured, see docs/reproduction.md
     kind: str = "figure"
     axes: Axes = field(default_factory=Axes)
-    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of series that are no algorithms of compare
-    lender: str = ""  # name of a figure whose panels of the same titles are the same data: shared runs are made once
+    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of series that `compare` does not have
+    lender: str = ""  # a figure with the same data in panels of the same titles, whose runs are reused
 
     def style(self, series: str) -> Mapping[str, Any]:
         """Label, colour, marker and line of a series."""

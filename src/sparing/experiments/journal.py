@@ -1,4 +1,4 @@
-"""Tables on disk that grow by one row at a time: an interrupted command loses no finished run and repeats none."""
+"""Tables on disk that grow row by row, so that an interrupted command loses and repeats no finished run."""
 
 import csv
 import io
@@ -10,10 +10,10 @@ from sparing.files import write_text
 
 
 class Run(NamedTuple):
-    """One run. What ``spend``, ``seen`` and ``error`` stand for is on the axes of the figure.
+    """One run. The axes of the figure say what ``spend``, ``seen`` and ``error`` are.
 
-    In most figures they are the attributes that an algorithm may buy, those it bought, and its test loss over that of
-    the zero predictor. ``seconds`` is how long it took.
+    In most figures they are the number of attributes that an algorithm may buy, the number that it bought, and its test
+    loss over that of the zero predictor. ``seconds`` is the time it took.
     """
 
     panel: str
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 Entry = TypeVar("Entry", Run, Choice)
-KEYS = {Run: 4, Choice: 3}  # number of columns that identify a row
+KEYS = {Run: 4, Choice: 3}  # the number of columns that identify a row
 
 
 class Journal(Generic[Entry]):
@@ -55,7 +55,7 @@ class Journal(Generic[Entry]):
         self.kind: type[Entry] = kind
         self.rows: dict[tuple, Entry] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]  # a killed process may have left half a line
+        whole = text[: text.rfind("\n") + 1]  # a killed process may have left an incomplete line
         if whole != text or not whole:
             write_text(path, whole or _line(kind._fields))
         for values in list(csv.reader(io.StringIO(whole)))[1:]:

@@ -1,4 +1,4 @@
-"""Figures 1 to 8 of Kukliansky & Shamir 2015 (7 and 8 are in the appendix of the long version), and what they show."""
+"""Figures 1 to 8 of Kukliansky & Shamir 2015 (7 and 8 are in the appendix of the long version), with their claims."""
 
 from collections.abc import Mapping
 from dataclasses import replace

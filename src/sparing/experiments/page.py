@@ -11,8 +11,8 @@ from pathlib import Path
 from sparing.experiments.archive import read_archive, write_archive
 from sparing.experiments.claims import ClaimResult, assess
 from sparing.experiments.figures import FULL, RATIO, Figure
+from sparing.experiments.html_report import count
 from sparing.experiments.pictures import draw_figure
-from sparing.experiments.report import count
 from sparing.experiments.reproduction import CATALOGUE, Reproduction
 from sparing.experiments.runs import Runs
 from sparing.files import write_text
@@ -23,7 +23,7 @@ PAPERS = {
     "compadagrad": "CompAdaGrad",
     "effective-dimension": "Effective dimension",
 }
-OURS = "Ours: "  # how claims begin that no paper makes
+OURS = "Ours: "  # prefix of claims that no paper makes
 
 HEAD = """# The papers' claims, one by one
 
@@ -51,7 +51,7 @@ def write_page(docs: Path) -> Path:
 
 
 def repetitions(figure: Figure, runs: Runs) -> str:
-    """How often each point was run, in words: series that differ from most are named."""
+    """The number of repetitions of each point, in words; series that differ from most are named."""
     counts = {
         name: Counter(
             len(runs.errors(panel, name, spend)) for panel in runs.panels for spend in runs.spends(panel, name)

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from sparing.compare import ALGORITHMS, Algorithm
 from sparing.compare.data import SHORT, SHORT_FOLDS, Data
-from sparing.compare.running import Run, cautious_mean, fit, seed_of_repetition
+from sparing.compare.running import FittedRun, cautious_mean, fit, seed_of_repetition
 from sparing.datasets import load_covertype, load_mnist_pair, make_power_law, scale_max_abs
 from sparing.experiments.figures import RATIO, Scale, Task, Tuning
 from sparing.geometry import improvement_ratio
@@ -32,15 +32,15 @@ class Prefixes(Data):
 
     def __post_init__(self):
         super().__post_init__()
-        self.X_test = np.asarray(self.X_test, dtype=np.float64)  # once, not in every prediction by float64 weights
+        self.X_test = np.asarray(self.X_test, dtype=np.float64)  # converted once, not in every prediction
         columns = np.column_stack([self.X_test, np.ones(len(self.y_test)), self.y_test])
         self.test_moments = columns.T @ columns / len(columns)
         self.in_order = lru_cache(maxsize=2)(self._in_order)  # the runs of a repetition follow one another
 
     def tasks(self, scale: Scale) -> list[Task]:
-        """Every algorithm at every spend that buys it enough rows; and the improvement ratio, once.
+        """Every algorithm at every spend that buys enough rows, and the improvement ratio once.
 
-        The papers' algorithms come first, one repetition after the other: an interrupted command has whole ones.
+        The papers' algorithms come first, repetition by repetition, so that an interrupted command has whole ones.
         """
         spends = self.allowances(scale.points)
         found = []
@@ -54,7 +54,7 @@ class Prefixes(Data):
         return [Task(RATIO, 0.0, 0), *found]
 
     def choose(self, algorithm: str, spend: float) -> Tuning | None:
-        """The radius and strength with the best cross-validated loss, if the algorithm does not choose for itself."""
+        """The radius and strength with the best cross-validated loss; None if the algorithm chooses them itself."""
         found = self.algorithms.get(algorithm)
         return self.search(found, self.examples(found, int(spend))) if found and found.radii else None
 
@@ -90,8 +90,8 @@ class Prefixes(Data):
         order = np.random.default_rng(seed).permutation(self.y.size)
         return self.X[order], self.y[order]
 
-    def _linear_loss(self, run: Run) -> float:
-        """The test loss of linear predictions from the moments of the test rows: in O(d²), whatever their number."""
+    def _linear_loss(self, run: FittedRun) -> float:
+        """The test loss of linear predictions, computed from the moments of the test rows in O(d²)."""
         d = self.X.shape[1]
         intercept = run.predict(np.zeros((1, d)))
         contrast = np.concatenate([run.predict(np.eye(d)) - intercept, intercept, [-1.0]])
@@ -104,7 +104,7 @@ Panel = Callable[[Scale, int], Prefixes]
 
 
 def line_up(*names: str) -> dict[str, Algorithm]:
-    """Algorithms by name, out of those that can be compared."""
+    """The algorithms of `compare` with these names."""
     return {name: ALGORITHMS[name] for name in names}
 
 
@@ -117,7 +117,7 @@ def simulated(
         rows = quick if scale.name == "quick" else full
         made = make_power_law(rows + TEST_ROWS, 500, exponent, penalty, random_state=seed, dtype=np.float32)
         X, y = made.data, made.target.astype(np.float64)
-        ratio = improvement_ratio(made.second_moments, penalty)  # exact: some attributes are 1 in no row
+        ratio = improvement_ratio(made.second_moments, penalty)  # from exact moments: some attributes are 1 in no row
         return Prefixes(X[:rows], y[:rows], X[rows:], y[rows:], 5, seed, algorithms, scale.folds, ratio)
 
     return make

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from sparing import __version__
-from sparing.experiments import compadagrad, effective_dimension, hazan_koren, kukliansky_shamir
+from sparing.experiments import agarwal_gonen, compadagrad, hazan_koren, kukliansky_shamir
 from sparing.experiments.claims import ClaimResult, assess
 from sparing.experiments.figures import Experiment, Figure, Scale, Task
 from sparing.experiments.journal import Choice, Journal, Run
@@ -22,7 +22,7 @@ CATALOGUE: tuple[Figure, ...] = (
     *kukliansky_shamir.FIGURES,
     *hazan_koren.FIGURES,
     *compadagrad.FIGURES,
-    *effective_dimension.FIGURES,
+    *agarwal_gonen.FIGURES,
 )
 CHOOSING = 0.4  # approximate fraction of a panel's time that goes into choosing settings
 

@@ -1,4 +1,4 @@
-"""The geometry of the data: what it says about where to look, and how much there is to see."""
+"""The geometry of the data: second moments say where to look, the effective dimension how much there is to learn."""
 
 from sparing.geometry.effective_dimension import effective_dimension, effective_dimension_at_most
 from sparing.geometry.larger_ridge import best_ridge

@@ -28,21 +28,21 @@ from sparing.geometry.leverage import (
 from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 
-STEPS, POWER = 14, 0.9  # conjugate gradient steps at the ridge itself, and the power of the ratio they grow with
+STEPS, POWER = 14, 0.9  # conjugate gradient steps at the ridge itself; they grow with this power of the ratio
 PASS = {"dense": 20, "sparse": 90, "gram": 8, "computed": 250}  # cost of a step per value of the matrix that it reads
 SCORES = {"dense": 100, "sparse": 2000, "gram": 0, "computed": 0}  # cost per value of one round of leverage scores
 READ = 15  # cost per value of a sketch that a step reads
 SOLVE = 30  # cost per value of a triangular factor that a step reads
 PROBES = 64  # columns that a round of leverage scores solves for, and their cost relative to a product
 CLOSE = 1.25  # costs within this factor count as equal: they are estimates, and the smaller ridge has fewer steps
-LANCZOS, SETTLED = 32, 0.05  # most passes that estimate dimensions, and the change in 4 passes at which they end
+LANCZOS, SETTLED = 32, 0.05  # maximum number of Lanczos passes, and the change in 4 passes at which they stop
 SEARCH = 0.15  # fraction of the cost of the solution that these passes may take
-SLACK = 4.0  # the test of Theorem 9 holds up to a constant: ridges within this factor of the first cost are compared
+SLACK = 4.0  # all ridges within this factor of the first cost compete, as Theorem 9 holds up to a constant only
 
 
 @dataclass(frozen=True)
 class Work:
-    """What proximal steps cost on a matrix, by the ratio of the ridges and the effective dimension at the larger."""
+    """The cost of proximal steps as a function of the ratio of the ridges and the dimension at the larger ridge."""
 
     kind: str  # "dense", "sparse", "gram", or "computed" for a kernel matrix that is not stored
     shape: tuple[int, int]
@@ -76,7 +76,7 @@ class Work:
         return cost + STEPS * ratio**POWER * (PASS[self.kind] * self.n_values + sketch + SOLVE * smaller**2)
 
     def _factor(self, rows: float) -> float:
-        """The Gram matrix of a sketch on its smaller side, and its Cholesky factor."""
+        """The cost of the Gram matrix of a sketch on its smaller side, and of its Cholesky factor."""
         n, d = self.shape
         smaller = min(rows, d)
         products = smaller * rows * (2 * n if self.is_kernel else self.n_values / n)
@@ -189,7 +189,7 @@ def _quadrature(diagonal: list[float], beside: list[float], ridges) -> np.ndarra
 
 
 def _tested(rows: Rows | Gram, ridge: float, work: Work, ratios: list[float], rng) -> float:
-    """The search of Theorem 8, over the ratios that could pay."""
+    """The ridge found by the search of Theorem 8 over these ratios."""
     guess = work(1.0, 1.0)
     while not _attaining(rows, ridge, work, ratios, guess, rng):
         guess *= 4.0
@@ -198,7 +198,7 @@ def _tested(rows: Rows | Gram, ridge: float, work: Work, ratios: list[float], rn
 
 
 def _attaining(rows: Rows | Gram, ridge: float, work: Work, ratios: list[float], guess: float, rng) -> list[float]:
-    """The ratios that attain about this cost."""
+    """The ratios whose cost is at most about this guess."""
     dimensions = np.geomspace(1.0, min(rows.shape), 2 + int(4 * log2(min(rows.shape))))
     limits = [max((m for m in dimensions if work(ratio, m) <= guess), default=0.0) for ratio in ratios]
     return [ratio for ratio, m in zip(ratios, limits, strict=True) if m and at_most(rows, ratio * ridge, m, rng)]

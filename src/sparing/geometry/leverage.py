@@ -17,12 +17,12 @@ from sparing.linalg.gram import Gram, is_symmetric, leverage_through_columns
 from sparing.linalg.inverses import RidgeInverse, ShiftedInverse
 from sparing.linalg.rows import Rows
 
-DIRECTIONS = 32  # random ones, from which scores are estimated
+DIRECTIONS = 32  # random directions from which scores are estimated
 FIRST_SIZE, GROWTH = 256, 4  # rows of the first sketch, and the factor by which sketches grow
 OVERSAMPLING = 8.0  # sketch size over d log d for the scores of method="recursive": at most a few per cent too high
-ABOVE, MOST_ROUNDS = 0.5, 8  # epsilon, and the maximum number of samples, of scores that are overestimates
-PRECONDITIONER = 0.5  # the same for a preconditioner; more rows cost more than the steps they save
-LANDMARKS = 0.25  # the same for landmarks of a kernel
+ABOVE, MOST_ROUNDS = 0.5, 8  # epsilon and the maximum number of samples of overestimated scores
+PRECONDITIONER = 0.5  # sketch size over d log d for a preconditioner; more rows cost more than the steps they save
+LANDMARKS = 0.25  # number of landmarks over d log d for a kernel
 FEWEST, SHARE = 1000, 15  # a kernel preconditioner has at most max(FEWEST, n / SHARE) landmarks
 
 
@@ -176,7 +176,7 @@ def overestimated_scores(rows: Rows | Gram, ridge: float, failure: float, rng) -
 
 
 def most_landmarks(n: int) -> int:
-    """Factors of m landmarks cost n m^2 and a step n^2, so with many landmarks more steps are cheaper."""
+    """The maximum number of landmarks: factors of m cost n m^2 and a step n^2, so beyond it more steps are cheaper."""
     return max(FEWEST, n // SHARE)
 
 
@@ -228,7 +228,7 @@ def gram_of(A) -> Gram:
         )
     if (negative := np.flatnonzero(np.diagonal(K) < 0)).size:
         raise ValueError(
-            f"entry {negative[0]} of the diagonal of the kernel matrix is negative; no inner products are like that."
+            f"entry {negative[0]} of the diagonal of the kernel matrix is negative, which no squared norm is."
         )
     return Gram(K)
 

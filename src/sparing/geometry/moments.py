@@ -1,4 +1,4 @@
-"""Second moments of the attributes, and what they promise."""
+"""Second moments of the attributes, and how much a learner that knows them can save."""
 
 from collections.abc import Iterable, Iterator
 
@@ -64,7 +64,7 @@ def second_moments(X, *, center: bool = False, chunk_rows: int | None = None) ->
 def half_norm(v) -> float:
     r"""The 1/2-"norm" :math:`\|v\|_{1/2} = (\sum_i \sqrt{|v_i|})^2` (Kukliansky & Shamir 2015, section 2.1).
 
-    Between the sum of the :math:`|v_i|` (one entry has it all) and d times that (all are equal).
+    It lies between the sum of the :math:`|v_i|` (only one is not zero) and d times that sum (all are equal).
 
     Examples
     --------
@@ -186,6 +186,6 @@ def _refuse_unknown(chunk, first_row: int = 0) -> None:
     entries = sparse.coo_array(chunk)
     bad = np.flatnonzero(~np.isfinite(entries.data))[0]
     raise ValueError(
-        f"X contains NaN or infinity, for one in row {first_row + entries.row[bad]}, column "
+        f"X contains NaN or infinity, first in row {first_row + entries.row[bad]}, column "
         f"{entries.col[bad]}; every value must be known. Fill or drop such values first."
     )

@@ -1,4 +1,4 @@
-"""The loop that all learners share: ask, check what is told, and go over rows or a source."""
+"""The loop that all learners share: asking, checking what is told, and running over rows or a source."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from sparing.types import Ledger, Query, Source
 
 
 class Loop(ABC):
-    """Asking and telling. A learner says what it draws, how it learns, and how many rows it may take at once."""
+    """Asking and telling. A subclass says what it asks for, how it learns, and how many rows it can take at once."""
 
     n_attributes: int
     n_outputs: int
@@ -21,40 +21,40 @@ class Loop(ABC):
 
     @abstractmethod
     def _asked(self) -> np.ndarray:
-        """The attributes of this round's query, the same until it is told: a pure function of the state."""
+        """The attributes of this round's query, a pure function of the state: the same until the round is told."""
 
     @abstractmethod
     def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
 
-        ``weight`` is how much the example counts: one, if it is left out.
+        ``weight`` is how much the example counts; the default is one.
         """
 
     @abstractmethod
     def _chunk(self) -> int:
-        """How many rows may be learned from before the looks change or progress is reported."""
+        """How many rows can be learnt from before the design changes or progress is reported."""
 
     @abstractmethod
     def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
-        """Rounds over rows first..last of a checked matrix, compiled: the same as asking and telling."""
+        """Compiled rounds over rows first..last of a checked matrix, with the same result as asking and telling."""
 
     @abstractmethod
     def _return_to(self, before: Any) -> None:
-        """Be again as ``_mark`` found it."""
+        """Restore the state that ``_mark`` saved."""
 
     @abstractmethod
     def _mark(self, n_rows: int) -> Any:
-        """What ``_return_to`` needs to undo all that a run over so many rows may change."""
+        """What ``_return_to`` needs to undo a run over ``n_rows`` rows."""
 
     def begin(self, n_examples: int | None = None) -> None:  # noqa: B027  # most learners have nothing to prepare
-        """Prepare the first round, when it is known how many examples will come."""
+        """Prepare the first round, given the number of examples to come if it is known."""
 
     def ask(self) -> Query:
-        """What to look at of the next example. The same query until it is told."""
+        """What to look at of the next example; the same query until it is told."""
         return Query(self.n_rounds, self._asked().copy())  # the caller may write to it
 
     def _checked(self, query: Query, values, y) -> tuple[np.ndarray, np.ndarray]:
-        """Values and targets as arrays; or an error, before anything has changed."""
+        """Values and targets as arrays, or an error before anything has changed."""
         if query.round != self.n_rounds:
             raise ValueError(
                 f"tell() got the query of round {query.round}, but the learner is at round {self.n_rounds}; each query "
@@ -89,13 +89,13 @@ class Loop(ABC):
     ) -> Self:
         """Ask and tell over all rows of ``X``: an array, a sparse matrix, a data frame or a :class:`Source`.
 
-        Arrays run compiled and a source step by step, with the same result bit for bit; of a source in blocks, learners
-        that keep what they buy ask for all examples of a block with one query. ``sample_weight`` says how much
-        each example counts, in place of one. ``progress`` is called with the number of rows just done. With a
-        ``ledger`` every purchase is booked before it is read; one that the source refuses is taken back.
+        Arrays run compiled and a source step by step, with the same result bit for bit. If a source has blocks,
+        learners that keep what they buy ask for all examples of a block with one query. ``sample_weight`` says how much
+        each example counts; the default is one. ``progress`` is called with the number of rows just done. With a
+        ``ledger`` every purchase is booked before it is read, and cancelled if the source refuses it.
 
-        Only values that are bought are read. NaN is an unavailable value. An infinite one in an array refuses the
-        whole run, which then changes nothing and is not charged.
+        Only values that are bought are read. NaN is an unavailable value. If a bought value of an array is infinite,
+        the whole run is refused: nothing is learnt or charged.
         """
         if hasattr(X, "read"):
             return self._run_source(X, y, sample_weight, ledger, progress)
@@ -120,7 +120,7 @@ class Loop(ABC):
         first: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> Self:
-        """As ``run``, from row ``first`` on, over a matrix, targets and weights that ``sparing.checks`` has passed."""
+        """As ``run``, from row ``first`` on, for a matrix, targets and weights that have been checked already."""
         with self._undone_by_infinity(X.shape[0] - first):
             self.begin(X.shape[0] - first)
             while first < X.shape[0]:
@@ -133,7 +133,7 @@ class Loop(ABC):
 
     @contextmanager
     def _undone_by_infinity(self, n_rows: int) -> Iterator[None]:
-        """A run over so many rows that meets an infinite value leaves the learner as it was."""
+        """Leave the learner unchanged if a run over ``n_rows`` rows meets an infinite value."""
         before = self._mark(n_rows)
         try:
             yield
@@ -142,7 +142,7 @@ class Loop(ABC):
             raise
 
     def _checked_with(self, source: Source, y, sample_weight, ledger) -> tuple[np.ndarray, np.ndarray | None]:
-        """Targets and weights of a source of this learner's attributes; or an error, before anything is bought."""
+        """The checked targets and weights for a source, or an error before anything is bought."""
         if source.n_attributes != self.n_attributes:
             raise ValueError(
                 f"the source has {source.n_attributes} attributes; this learner was made for {self.n_attributes}."
@@ -157,7 +157,7 @@ class Loop(ABC):
         self.begin(source.n_examples)
         for example in range(source.n_examples):
             query = self.ask()
-            empty = query.attributes.size == 0  # the total budget is spent: nothing is read any more
+            empty = query.attributes.size == 0  # the total budget is spent, so nothing is read
             with ledger.purchase(query.attributes):
                 values = np.empty(0) if empty else source.read(example, query.attributes)
             ledger.give_back(query.attributes[np.isnan(values)])

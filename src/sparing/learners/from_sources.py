@@ -1,4 +1,4 @@
-"""Buying of sources that answer more than one example at a time, by learners that keep what they buy."""
+"""How keeping learners buy from sources that answer for more than one example at a time."""
 
 from math import ceil
 
@@ -7,21 +7,21 @@ import numpy as np
 from sparing.buying.shop import Shop
 from sparing.types import BatchSource, BlockSource, Ledger, OverBudget, RefusedPurchase
 
-BATCH = 1000  # examples
-KEPT = 250_000  # cells of blocks: more rows of the same columns add little, and all families can be fitted to these
-KEPT_WHOLE = 10_000_000  # the same, of whole rows, for which simple models do
+BATCH = 1000  # examples per batch
+KEPT = 250_000  # cells kept of blocks: more rows of the same columns add little, and all families can be fitted
+KEPT_WHOLE = 10_000_000  # cells kept if rows are whole, for which simple models suffice
 
 
 def learn_batches(learner, source: BatchSource, y, weights, ledger: Ledger | None, progress) -> None:
-    """Let a learner buy of many examples at once: the same as one by one, since a plan lasts for many."""
+    """Let a learner buy values of many examples at once, with the same result as one by one under the same plan."""
     first, buyer = 0, learner.buyer
     ledger = Ledger() if ledger is None else ledger
-    most = 1 if buyer.refunds else BATCH  # what is given back may be spent on the next example
+    most = 1 if buyer.refunds else BATCH  # a refund may be spent on the next example
     while first < source.n_examples:
         last = min(first + min(learner._chunk(), most), source.n_examples)
         queries = buyer.queries(learner.n_rounds, last - first)
-        asked = [at for at, query in enumerate(queries) if query.attributes.size]  # none, once the money is spent
-        ledger.record(len(queries) - len(asked), 0, 0)  # examples of which nothing is bought count, too
+        asked = [at for at, query in enumerate(queries) if query.attributes.size]  # empty once the money is spent
+        ledger.record(len(queries) - len(asked), 0, 0)  # examples without purchases count, too
         answers = _buy(source, first + np.array(asked, int), [queries[at].attributes for at in asked], ledger)
         values = dict(zip(asked, answers, strict=True))
         for at, query in enumerate(queries):
@@ -34,7 +34,7 @@ def learn_batches(learner, source: BatchSource, y, weights, ledger: Ledger | Non
 
 
 def _buy(source: BatchSource, examples: np.ndarray, queries: list[np.ndarray], ledger: Ledger) -> list[np.ndarray]:
-    """Values of many examples, all booked before any is read; what turns out not to be bought is taken back."""
+    """The values of many examples. All are booked before any is read; those that are not bought are cancelled."""
     n_booked = 0
     try:
         for attributes in queries:
@@ -49,10 +49,10 @@ def _buy(source: BatchSource, examples: np.ndarray, queries: list[np.ndarray], l
 
 
 def learn_blocks(learner, source: BlockSource, y, weights, ledger: Ledger | None, progress) -> None:
-    """Let a learner buy of one block after the other, with one query for all examples of a block.
+    """Let a learner buy values block by block, with one query for all examples of a block.
 
-    The order is random, so that the first blocks of a sorted file are not the ones that the first plan is made of. Of
-    large blocks only some examples are asked for, evenly spaced.
+    Blocks come in random order, so that the first plan does not depend on the first rows of a sorted file alone. Of a
+    large block, only some evenly spaced examples are kept.
     """
     ledger, sizes = Ledger() if ledger is None else ledger, np.asarray(source.blocks())
     starts, most = np.cumsum(sizes) - sizes, examples_per_block(learner.buyer.shop, sizes.size)
@@ -64,7 +64,7 @@ def learn_blocks(learner, source: BlockSource, y, weights, ledger: Ledger | None
         with ledger.purchase(query.attributes, rows.size):
             if query.attributes.size:
                 values = source.read_block(int(block), query.attributes)[rows]
-            else:  # the money is spent: nothing is read any more
+            else:  # the money is spent, so nothing is read
                 values = np.empty((rows.size, 0))
         ledger.give_back(query.attributes[np.nonzero(np.isnan(values))[1]])
         known = None if weights is None else weights[examples]
@@ -74,11 +74,11 @@ def learn_blocks(learner, source: BlockSource, y, weights, ledger: Ledger | None
 
 
 def examples_per_block(shop: Shop, n_blocks: int) -> int:
-    """How many examples of each block are asked for at most."""
+    """The maximum number of examples to keep of each block."""
     kept = KEPT_WHOLE if rotation(shop) <= 1 else KEPT
     return max(1, kept // (n_blocks * shop.most))
 
 
 def rotation(shop: Shop) -> int:
-    """The number of blocks in which every item has its turn."""
+    """The number of blocks after which every item has had its turn."""
     return ceil(shop.prices[shop.for_sale].sum() / max(shop.budget, 1))

@@ -1,4 +1,4 @@
-"""Learners that keep what they buy, under their public names: how each of them turns cells into a model."""
+"""The public keeping learners, and how each of them turns cells into a model."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,26 +16,26 @@ from sparing.models.scaling import extreme_units
 from sparing.models.selection import affordable_families, select, usual_model
 from sparing.progress import Progress
 
-WIDEST_LASSO = 20_000  # attributes, up to which a path on all covariances is followed
+WIDEST_LASSO = 20_000  # attributes up to which the lasso path on all covariances is computed
 
 
 @dataclass(kw_only=True, eq=False)
 class AutoLearner(KeepingLearner):
-    """Keeps what it buys and takes the model that predicts best from it, judged by held-out examples.
+    """Keeps what it buys and selects the model that predicts held-out examples best.
 
     Candidates are pairwise moments with several ridges, covariances shrunk toward the identity or toward a factor
     model, factor models, mean-imputed regressions and the mean target, as far as their cost allows. Each is fitted to
-    a part of the examples and predicts the targets of the others from what was seen of them. The average of those
-    within one standard error of the best, fitted to all examples, is the model. ``fitted.facts`` says what was chosen
-    and why. Other parameters are those of :class:`KeepingLearner`.
+    some of the examples and predicts the targets of the others from the cells that were seen. The model is the average
+    of those within one standard error of the best, fitted to all examples. ``fitted.facts`` says what was chosen and
+    why. Other parameters are those of :class:`KeepingLearner`.
 
     Parameters
     ----------
     penalty : {"ridge", "lasso"}
         "lasso": few weights differ from zero.
     features : {"linear", "additive", "auto"}
-        "additive": a curve for every column, learnt from the same looks, where held-out examples say that it predicts
-        better than a line. "auto": averaged with boosted trees where that is better still.
+        "additive": a curve for every column, learnt from the same looks, if it predicts held-out examples better than a
+        line. "auto": averaged with boosted trees if that is better still.
     """
 
     penalty: str = "ridge"
@@ -62,7 +62,7 @@ class AutoLearner(KeepingLearner):
 
 @dataclass(kw_only=True, eq=False)
 class PairwiseMoments(KeepingLearner):
-    r"""Keeps what it buys, estimates the covariance from pairs seen together, and solves.
+    r"""Keeps what it buys, estimates covariances from pairs seen together, and solves the normal equations.
 
     :math:`w = (C_+ + \mathrm{ridge})^{-1} c`, where every entry of C is an average over the examples that saw both of a
     pair, and negative eigenvalues, which are due to noise, are set to zero. Memory and time are those of a d × d
@@ -72,7 +72,7 @@ class PairwiseMoments(KeepingLearner):
     ----------
     ridge : float or "auto"
         Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
-        eigenvalue, which measures the noise, for attributes in units of their standard errors; of whole rows it is
+        eigenvalue, which measures the noise, for attributes in units of their standard errors; for whole rows it is
         chosen by cross-validation.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
@@ -103,23 +103,23 @@ class PairwiseMoments(KeepingLearner):
         given = self.ridge if self.penalty == "ridge" else self.alpha
         whole = len(cells) == cells.n_examples * cells.n_attributes
         if given == "auto" and self.penalty == "ridge" and not whole:
-            why = "half the noise is a good ridge, as a rule"
+            why = "half the noise is usually a good ridge"
             return usual_model(cells, families.pairwise_moments("ridge"), why, self.levels)
         if given == "auto":
             return select(cells, [families.pairwise_moments(self.penalty)], levels=self.levels, progress=progress)
         if extreme_units(cells).any:
             raise ValueError(
-                f"some values are too large or small to be squared, so a {self.penalty} of {given:g} for attributes as "
-                'they are has no meaning; divide the columns, or pass "auto".'
+                f"some values are too large or small to be squared, so a {self.penalty} of {given:g} in the units of "
+                'the attributes has no meaning; rescale the columns, or pass "auto".'
             )
         return pairwise.given_model(cells, self.penalty, given, self.levels)
 
     def standard_errors(self) -> np.ndarray:
-        """Standard errors of the weights; like ``coef``. See ``sparing.models.pairwise.standard_errors``.
+        """Standard errors of the weights, in the shape of ``coef``: see ``sparing.models.pairwise.standard_errors``.
 
-        With ``ridge="auto"`` they are those of the usual ridge, half the noise; a lasso's are those of that ridge.
+        With ``ridge="auto"``, and for a lasso, they are those of the usual ridge, half the noise.
         """
-        _ = self.coef  # or there are no weights to be in error
+        _ = self.coef  # raises if the model has no weights
         ridge = None if isinstance(self.ridge, str) else self.ridge
         errors = pairwise.standard_errors(self.bought.to_learn_from(), self.fitted.weights, ridge)
         return errors[:, 0] if self.n_outputs == 1 else errors.T
@@ -135,10 +135,10 @@ class FactorModel(KeepingLearner):
     Parameters
     ----------
     rank : int, "auto" or "full"
-        The number of factors; "auto" chooses it, and the number of iterations, by held-out examples; "full" is any
-        covariance, shrunk toward the identity, for some hundred attributes.
+        The number of factors. "auto" chooses it, and the number of iterations, by held-out examples; "full" is an
+        unrestricted covariance, shrunk toward the identity, for up to some hundred attributes.
     rounds : int or "auto"
-        Iterations of EM.
+        EM iterations.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class FactorModel(KeepingLearner):
 
 @dataclass(kw_only=True, eq=False)
 class MeanImputed(KeepingLearner):
-    """Ridge regression on mean-imputed rows, its strength by cross-validation on such rows: a baseline.
+    """Ridge regression on mean-imputed rows, with its ridge chosen by cross-validation on such rows: a baseline.
 
     Parameters are those of :class:`KeepingLearner`.
     """

@@ -1,4 +1,4 @@
-"""Learners that keep what they buy: asking, telling and buying, and a model that is a function of the cells."""
+"""Keeping learners: they store the cells they buy, and their model is a function of these cells."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -29,44 +29,44 @@ from sparing.models.summary import Summary, target_moments
 from sparing.progress import Progress, unnoticed
 from sparing.types import Query, money_units
 
-LOOKS_FIRST = 10  # per attribute, before looks follow what was seen
+LOOKS_FIRST = 10  # uniform looks per attribute before the design adapts
 CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
-NEVER = np.iinfo(np.int64).max  # a round
-ONE_THREAD = 2000  # attributes, up to which BLAS threads make spectra of covariances slower, not faster
+NEVER = np.iinfo(np.int64).max  # the round of a plan that is never made
+ONE_THREAD = 2000  # attributes up to which more BLAS threads slow down eigendecompositions
 
 
 @dataclass(kw_only=True, eq=False)
 class KeepingLearner(Saved, Loop):
     """Buys a few attributes of each example, keeps them, and learns from all of them at once.
 
-    The model is a pure function of the cells bought: their order of arrival leaves no trace.
+    The model is a pure function of the cells bought; it does not depend on their order of arrival.
 
     Parameters
     ----------
     n_attributes : int
     budget : int, float or None
-        Attributes to buy of each example; with ``costs``, money for each example, never exceeded. None: nothing is
-        bought, and every value that is there is learnt from.
+        Attributes to buy of each example; with ``costs``, money for each example, never exceeded. With None nothing is
+        bought, and every available value is used.
     levels : array of shape (n_attributes,), optional
-        The number of categories of each attribute, whose values are then their codes 0, 1, ...; 0 for a numeric one.
-        What is learnt of a category is what it adds to the prediction; its code is just a name. An attribute with a
-        single category is never bought.
+        The number of categories of each attribute, 0 for a numeric one. Values of a categorical attribute are codes 0,
+        1, ...; the model learns what each category adds to the prediction. An attribute with a single category is
+        never bought.
     costs : array of shape (n_attributes,), optional
-        Price of each attribute. What costs nothing is part of every query and never counted against the budget.
+        Price of each attribute. A free attribute is part of every query and never counts against the budget.
     groups : sequence of length n_attributes, optional
-        Attributes with equal labels are a panel: bought together, for what they cost together.
+        Attributes with equal labels are a panel: bought together, for the sum of their prices.
     total_budget : float, optional
-        Money (or attributes) for all examples; when it is spent, nothing more is asked, free attributes aside.
+        Money (or attributes) for all examples; when it is spent, only free attributes are asked for.
     pay_for_missing : bool
         Whether an unavailable value is paid for, and counted, like any other.
     design : {"adaptive", "uniform"}
-        What to ask: uniformly at first, and then by spread, price, present weights and the looks so far; or uniformly
-        throughout (dear attributes less often). It never depends on values of the example at hand.
+        Where to look: "adaptive" starts uniformly and then depends on variances, prices, current weights and the looks
+        so far; "uniform" never adapts (expensive attributes are seen less often). Neither depends on the values of the
+        example at hand.
     second_moments : array of shape (n_attributes,), optional
-        E[x_i^2] about the means, where that is known before anything is bought: an adaptive design follows it from the
-        first example on.
+        E[x_i^2] about the means, if they are known beforehand: an adaptive design uses them from the first example on.
     n_examples : int, optional
-        How many will come, where that is known: the uniform start takes no more than a fifth of them.
+        The number of examples to come, if it is known: the uniform start takes at most a fifth of them.
     n_outputs : int
         Targets learnt at once from the same cells.
     random_state : int
@@ -109,24 +109,24 @@ class KeepingLearner(Saved, Loop):
                 self._follow(shop.total(self.second_moments))
 
     def _refuse_prices_of_nothing(self) -> None:
-        """Without a budget nothing is bought: options of buying would have no effect."""
+        """Refuse options of buying without a budget, since they would have no effect."""
         names = ("costs", "groups", "total_budget", "second_moments")
         given = [f"{name}=" for name in names if getattr(self, name) is not None]
         if self.budget is None and given:
             raise ValueError(
-                f"budget=None buys nothing and learns from every value that is there, so {given[0]} has no effect; "
+                f"budget=None buys nothing and learns from every available value, so {given[0]} has no effect; "
                 "leave it out, or pass a budget."
             )
 
     # Asking and telling ----------------------------------------------------------------------------------------------
 
     def _asked(self) -> np.ndarray:
-        return self.buyer.query(self.n_rounds).attributes  # empty, once the total budget is spent
+        return self.buyer.query(self.n_rounds).attributes  # empty once the total budget is spent
 
     def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Keep the values of ``query.attributes``, in that order; NaN is an unavailable value.
 
-        ``weight`` says how much the example counts, relative to others; one, if it is left out. A refused call changes
+        ``weight`` says how much the example counts relative to others; the default is one. A refused call changes
         nothing.
         """
         values, y = self._checked(query, values, y)
@@ -154,7 +154,7 @@ class KeepingLearner(Saved, Loop):
         return self
 
     def keep_block(self, number: int, query: Query, values: np.ndarray, y: np.ndarray, weights=None) -> None:
-        """Keep the values of ``query.attributes``, in that order, of all examples of a block: one row for each."""
+        """Keep the values of ``query.attributes``, in that order, for all examples of a block, one row per example."""
         n, k = values.shape
         for part in (slice(first, first + CHUNK // max(k, 1)) for first in range(0, n, CHUNK // max(k, 1))):
             rows, more = values[part], None if weights is None else weights[part]
@@ -175,7 +175,7 @@ class KeepingLearner(Saved, Loop):
     # Where to look ---------------------------------------------------------------------------------------------------
 
     def _first_plan(self) -> int:
-        """The round at which looks begin to follow what was seen."""
+        """The round at which the design first adapts."""
         shop = self.buyer.shop
         if self.design == "uniform" or not shop.for_sale.size:
             return NEVER
@@ -184,7 +184,7 @@ class KeepingLearner(Saved, Loop):
         return enough if self.n_examples is None else max(2, min(enough, self.n_examples // 5))
 
     def plan_after_rotation(self, sizes: np.ndarray) -> None:
-        """Of blocks of these sizes, let looks follow what was seen once every item has had its turn."""
+        """For blocks of these sizes, adapt the design once every item has had its turn."""
         if self.design == "adaptive" and not self.n_rounds:
             blocks = rotation(self.buyer.shop)
             self._next_plan = int(sizes.mean() * blocks) if blocks > 1 else NEVER
@@ -198,7 +198,7 @@ class KeepingLearner(Saved, Loop):
             self._next_plan *= 2
 
     def _replan(self) -> None:
-        """Let the next looks follow what was seen."""
+        """Adapt the design to the cells bought so far."""
         cells, shop = self.bought.to_learn_from(), self.buyer.shop
         cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
         basis, cells, summary = transformed(None, self.levels, cells)
@@ -207,7 +207,7 @@ class KeepingLearner(Saved, Loop):
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
         counts = self.bought.summed(_looks)
-        if basis is not None:  # a column is bought for all its functions
+        if basis is not None:  # one purchase of a column serves all its functions
             used = basis.by_column(used, 0.0)
             spread = basis.by_column(spread, designs.upper_variances(np.zeros(self.n_attributes), counts))
         variances = shop.total(spread if self.second_moments is None else self.second_moments)
@@ -215,7 +215,7 @@ class KeepingLearner(Saved, Loop):
         self._follow(variances, share, shop.total(counts) / np.diff(shop.starts))
 
     def _follow(self, variances, weights=None, looks=None) -> None:
-        """Draw by a design from now on: known variances also say what is not worth a look."""
+        """From now on, draw by a design; if variances are known, it also skips attributes that are not worth a look."""
         in_all = max(self.n_examples or 0, 2 * self.n_rounds)
         if self.second_moments is None or not in_all:
             self.buyer.follow_design(designs.adaptive, variances, weights, looks=looks)
@@ -229,7 +229,7 @@ class KeepingLearner(Saved, Loop):
         return self._next_plan
 
     def plan_after(self, cells: Cells) -> Plan:
-        """The plan that this learner makes once it has been told just these cells: a pure function of them."""
+        """The plan that this learner would make from these cells alone: a pure function of them."""
         told = type(self)(**self._settings() | {"groups": self.groups}).fit_cells(cells)
         told._replan()
         return told.buyer.plan
@@ -238,29 +238,29 @@ class KeepingLearner(Saved, Loop):
 
     @abstractmethod
     def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
-        """The model of these cells, of which there is at least one."""
+        """The model fitted to these cells; there is at least one."""
 
     @property
     def fitted(self) -> FittedModel:
-        """The model, fitted when it is first asked for after something was told."""
+        """The model; it is fitted when it is first needed after something was told."""
         return self.solve()
 
     def solve(self, progress: Progress = unnoticed) -> FittedModel:
-        """The model; if it has to be fitted, ``progress`` is called with each part of the work that is done."""
+        """The model; if it has to be fitted, ``progress`` is called with fractions of the work."""
         if self._fitted is None:
             with one_blas_thread(self.n_attributes <= ONE_THREAD):
                 cells = self.bought.to_learn_from()
                 self._fitted = self._fit(cells, progress) if len(cells) else self._untold()
-                if not self.buyer.shop.by_design and not extreme_units(cells).any:  # it has no squares of such values
+                if not self.buyer.shop.by_design and not extreme_units(cells).any:  # squares would overflow in EM
                     self._fitted = with_conditional_means(self._fitted, cells)
         return self._fitted
 
     def recall(self, fitted: FittedModel) -> None:
-        """Take over a model that was fitted to these very cells before, as a model file holds it."""
+        """Take over a model that was fitted to the same cells before, such as that of a model file."""
         self._fitted = fitted
 
     def _untold(self) -> FittedModel:
-        """The mean target, if any was told."""
+        """The model without cells: the mean target, if any was told."""
         nothing, outputs = np.zeros(self.n_attributes), np.zeros(self.n_outputs)
         means = target_moments(self.bought)[0] if self.bought.n_examples else outputs
         summary = Summary(nothing, nothing, nothing, nothing + 1.0, nothing + 1.0, means, outputs)
@@ -269,18 +269,18 @@ class KeepingLearner(Saved, Loop):
         return fitted_model(summary, weights, uncorrelated("", summary, weights), facts)
 
     def fit_cells(self, cells: Cells) -> Self:
-        """Learn from cells that were bought elsewhere, in place of one's own."""
+        """Learn from cells that were bought elsewhere; they replace the learner's own."""
         if (cells.n_attributes, cells.n_outputs) != (self.n_attributes, self.n_outputs):
             raise ValueError(
                 f"the cells are of {cells.n_attributes} attributes and {cells.n_outputs} outputs; this learner was "
                 f"made for {self.n_attributes} and {self.n_outputs}."
             )
-        self.bought = Cells.merge([cells])  # a copy: what is bought later is not the caller's
+        self.bought = Cells.merge([cells])  # a copy, since later purchases are appended
         self._go_on(cells.n_examples, len(cells), self.buyer.ledger.spent, self._next_plan, self.buyer.plan.shares)
         return self
 
     def _go_on(self, rounds: int, cells: int, spent: float, next_plan: int, shares) -> None:
-        """Continue from these books and this plan."""
+        """Continue from these counts and this plan."""
         ledger = self.buyer.ledger
         ledger.examples, ledger.cells = int(rounds), int(cells)
         ledger.spent_units = money_units(spent, ledger.decimals)
@@ -304,7 +304,7 @@ class KeepingLearner(Saved, Loop):
 
     @property
     def intercept(self) -> float | np.ndarray:
-        """What is predicted where all attributes are zero; of a model of curves, their mean."""
+        """The prediction if all attributes are zero; for a model of curves, the mean prediction."""
         intercept = self.fitted.intercept
         return float(intercept[0]) if self.n_outputs == 1 else intercept.copy()
 
@@ -315,26 +315,26 @@ class KeepingLearner(Saved, Loop):
 
     @property
     def cells(self) -> int:
-        """Values bought so far, unavailable ones included where they are paid for."""
+        """Values bought so far, including unavailable ones that were paid for."""
         return self.buyer.ledger.cells
 
     @property
     def draws(self) -> int:
-        """The same: no value is drawn twice."""
+        """As ``cells``, since no value is drawn twice."""
         return self.cells
 
     @property
     def spent(self) -> float:
-        """What they cost, at one each where there are no prices."""
+        """The cost of the values bought so far; without prices each costs one."""
         return self.buyer.ledger.spent
 
     @property
     def blind_spots(self) -> str:
-        """What the budget can never learn, in words; "" if there is nothing."""
+        """What can never be learnt with this budget, in words; "" if there is nothing."""
         return self.buyer.shop.blind_spots()
 
     def merge(self, others: Iterable["KeepingLearner"]) -> Self:
-        """A learner with the cells of this one and of others; the same, whatever the order."""
+        """A learner with the cells of this one and of others; their order does not matter."""
         everyone: list[KeepingLearner] = [self, *others]
         merged = type(self)(**self._settings() | {"groups": self.groups, "budget": self.budget})
         merged.bought = Cells.merge(learner.bought for learner in everyone)
@@ -347,7 +347,7 @@ class KeepingLearner(Saved, Loop):
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()
-        if "groups" in settings:  # labels may be of any kind, and mixed; numbers can be saved
+        if "groups" in settings:  # labels may have any type; their numbers can be saved
             settings["groups"] = self.buyer.shop.items
         return settings
 
@@ -373,10 +373,10 @@ class KeepingLearner(Saved, Loop):
             )
         spent = checks.positive("spent", float(groups[""]["spent"]), zero=True)
         self._go_on(rounds, cells, spent, next_plan, checks.shares(groups[""]["shares"], self.buyer.shop.prices.size))
-        self._recall_in_vain(groups[""].get("in_vain", ()))  # states of earlier versions have none
+        self._recall_in_vain(groups[""].get("in_vain", ()))  # missing in states of earlier versions
 
     def _recall_in_vain(self, counts) -> None:
-        """Add purchases of unavailable values that were counted by attribute."""
+        """Add counts of unavailable values, by attribute."""
         self.buyer.ledger.note_unavailable(np.repeat(np.arange(len(counts)), counts))
 
 

@@ -1,4 +1,4 @@
-r"""Losses whose slope can be estimated from a few looks without bias: those with an entire derivative."""
+r"""Losses whose derivative can be estimated from a few looks without bias: those with an entire derivative."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class AnalyticLoss:
     name : str
         What to call it.
     derivative : callable
-        h, on arrays. It serves where the weights are zero, so that the slope is known without a look.
+        h, for arrays. It is used while the weights are zero, when the derivative is known without a look.
     coefficients : array
-        :math:`a_0, a_1, \dots`, at most 128 of them; those left out are taken for zero.
+        :math:`a_0, a_1, \dots`, at most 128 of them; all others are zero.
     form : {"residual", "margin"}
         Whether f takes :math:`w \cdot x - y` or :math:`y\, w \cdot x`.
 
@@ -79,7 +79,7 @@ class AnalyticLoss:
         return y * mean if self.form == "margin" else mean
 
     def tail(self, order: int, reach: float) -> float:
-        r"""What the orders from ``order`` on add to h at most: :math:`\sum_{n \ge order} |a_n|\, reach^n`."""
+        r"""A bound on what orders from ``order`` on add to h: :math:`\sum_{n \ge order} |a_n|\, reach^n`."""
         powers = np.arange(order, self.coefficients.size)
         return float(np.abs(self.coefficients[order:]) @ reach**powers)
 

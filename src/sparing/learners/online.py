@@ -1,4 +1,4 @@
-"""The loop that all online learners share: ask, tell, run, and the phases of their looks."""
+"""What all online learners share: asking, telling, running, and the phases of their designs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,15 +23,15 @@ STEPS: dict[Any, int] = {"theory": kernel.FIXED, "adaptive": kernel.ADAPTIVE, "a
 CHUNK = 65536  # rows between two chances to report progress or to be interrupted
 
 
-class Looks(NamedTuple):
-    """The design of one phase: what is drawn, how long for, and what the learner's theorem is told of it."""
+class PhaseDesign(NamedTuple):
+    """The design of one phase: what is drawn and for how long, and the arguments of the learner's theorem."""
 
     probabilities: np.ndarray  # q of the point draws
     importance: np.ndarray | None = None  # sqrt(E[x_j^2]) for improved inner-product draws
-    until: float = np.inf  # the round with which the next phase begins
+    until: float = np.inf  # the first round of the next phase
     options: dict[str, Any] = {}  # what the kernels do differently in this phase  # noqa: RUF012
     theorem: dict[str, Any] = {}  # arguments of the theorem besides d, b, m, B and X  # noqa: RUF012
-    exact: bool = True  # whether the theorem assumes just these looks
+    exact: bool = True  # whether the theorem assumes this design
 
 
 class StepRule(NamedTuple):
@@ -41,7 +41,7 @@ class StepRule(NamedTuple):
     scale: float = 1.0
 
     def constant(self, penalty: str, radius: float, d: int, theorem: Callable[[float], dict[str, Any]]) -> float:
-        """The constant; ``theorem`` gives the arguments of the theorem, which need not be known otherwise."""
+        """The constant of the step sizes; ``theorem`` is called only if the step size comes from theory."""
         if not isinstance(self.size, str):
             return self.scale * float(self.size)
         if self.size == "theory":
@@ -53,7 +53,7 @@ class StepRule(NamedTuple):
 
 @dataclass(kw_only=True, eq=False)
 class OnlineLearner(Memory, Loop):
-    r"""Learns a linear model from a few attributes of each example, one example after the other.
+    r"""Learns a linear model from a few attributes of each example, one example after another.
 
     It has a design of looks, a loss and a step rule; the algorithms differ in these three. A learner is one sequence
     of rounds: do not tell or run it from two threads at once.
@@ -67,8 +67,8 @@ class OnlineLearner(Memory, Loop):
     radius : float, or array of shape (n_outputs,)
         B: the weights of each output stay within this 2-norm (ridge) or 1-norm (lasso).
     n_examples : int, optional
-        m, how many examples will come. Only ``step_size="theory"`` and a phase one given as a fraction need it;
-        ``run`` fills it in.
+        m, the number of examples to come. Only ``step_size="theory"`` and a phase one given as a fraction need it;
+        ``run`` sets it.
     step_size : {"theory", "adaptive", "adagrad"} or float
         "theory": the constant of the learner's theorem. "adaptive": B over the root of the summed squared gradient
         norms so far (for lasso: of the largest per-attribute sum), which needs no moments and no m. "adagrad": the
@@ -78,22 +78,23 @@ class OnlineLearner(Memory, Loop):
     projection : {"euclidean", "own"}
         How weights return to the ball :math:`\|w\|_2 \le B` after a step of "adagrad": to the nearest
         point, or to the nearest in the norm of the step's own matrix :math:`\mathrm{diag}(\sum_s g_{s,i}^2)^{1/2}`, as
-        AdaGrad has it (Duchi, Hazan & Singer 2011), at O(d) for a round that leaves the ball. Weights without a
-        gradient so far stay.
+        in AdaGrad (Duchi, Hazan & Singer 2011), at O(d) for a round that leaves the ball. Weights without a gradient so
+        far do not change.
     split : {"paper", "even"}
-        How the budget is shared: all but one look for the point, or half of them (their experiments).
+        How looks are shared between point and inner product: all but one for the point, or half of them (as in the
+        papers' experiments).
     inner : {"paper", "improved", "absolute"}
         Inner-product draws: :math:`p_j \propto w_j^2` (ridge) or :math:`|w_j|` (lasso); "absolute" is :math:`|w_j|`;
         "improved" is :math:`|w_j| \sqrt{E[x_j^2]}` and needs second moments.
     center : bool
-        Subtract running means, of the cells bought so far, from attributes and target.
+        Subtract the means of the cells bought so far from attributes and target.
     scale : array of shape (n_attributes,), optional
         Attributes are divided by this before the model sees them. ``radius`` bounds the weights of the scaled
         attributes; ``coef`` refers to the attributes in their own units.
     norm_bound : float
         X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which is 1 in the theorems.
     n_outputs : int
-        Targets learned at once from the same looks, which serve all of them alike; each has its own ball and step size.
+        Targets learnt at once from the same looks; each has its own ball and step size.
     random_state : int
         Every query is a pure function of this seed, its round and what was told before.
     """
@@ -142,29 +143,29 @@ class OnlineLearner(Memory, Loop):
 
     # What an algorithm is made of -----------------------------------------------------------------------------------
 
-    def _looks(self) -> Looks:
-        """The design of the present phase; here, every attribute with the same probability."""
+    def _looks(self) -> PhaseDesign:
+        """The design of the current phase; by default, every attribute has the same probability."""
         if self.inner == "improved":
             raise ValueError(
                 f"inner='improved' draws by second moments, which {type(self).__name__} does not know; use a learner "
                 "that takes or estimates them, or inner='paper'."
             )
-        return Looks(designs.uniform(self.n_attributes))
+        return PhaseDesign(designs.uniform(self.n_attributes))
 
     def _loss(self) -> PlugInSlope | SeriesSlope:
-        """The loss, as its derivative is estimated; here, the squared loss."""
+        """The estimator of the derivative of the loss; by default, of the squared loss."""
         return PlugInSlope()
 
     def _steps(self) -> StepRule:
         return StepRule(self.step_size, self.step_scale)
 
     def _turn(self) -> None:
-        """Begin the next phase, where there is one and it is due."""
+        """Begin the next phase if one is due."""
 
     # The loop -------------------------------------------------------------------------------------------------------
 
     def begin(self, n_examples: int | None = None) -> None:
-        """Build the state before the first round, when it is known how many examples will come."""
+        """Build the state before the first round, given the number of examples to come if it is known."""
         if self._state is not None:
             return
         if self.n_examples is None:
@@ -176,7 +177,7 @@ class OnlineLearner(Memory, Loop):
         self._state = State(model, alias_table(self._design.probabilities), seen, options)
 
     def _drawn(self) -> Pending:
-        """The draws of this round; they are computed anew for a learner that was restored or has run since."""
+        """The draws of this round; they are computed again if the learner was restored or has run since."""
         self.begin()
         if self._pending is None or self._pending[0] != self.n_rounds:
             self._pending = self.n_rounds, self._slope.ask(self._state)
@@ -193,9 +194,8 @@ class OnlineLearner(Memory, Loop):
     def tell(self, query: Query, values, y, *, weight: float | None = None) -> None:
         """Learn from the values of ``query.attributes``, in that order, and the example's target.
 
-        ``weight`` multiplies the gradient; weights should average one. NaN means that a value is unavailable: a point
-        draw that needs it is left out, and without a value of the inner product there is no step. A refused call
-        changes nothing.
+        ``weight`` multiplies the gradient; weights should average one. NaN is an unavailable value: point draws of it
+        are left out, and if the inner product needs it, no step is taken. A refused call changes nothing.
         """
         self.begin()
         values, y = self._checked(query, values, y)
@@ -225,7 +225,7 @@ class OnlineLearner(Memory, Loop):
         self._turn()
 
     def recall(self, counts, means, variances, target_means, n_examples: int) -> None:
-        """Begin with the running moments of cells bought elsewhere; variances are about the means, centered or not."""
+        """Begin with moments of cells bought elsewhere; variances are about the means even without ``center``."""
         self.begin()
         seen = self._state.seen.attributes
         seen[:, kernel.LOOKS], seen[:, kernel.MEAN], seen[:, kernel.VARIANCE] = counts, means, variances
@@ -237,7 +237,7 @@ class OnlineLearner(Memory, Loop):
         if self._state is not None:
             self._design = self._looks()
 
-    # What kernels and theorems are told -----------------------------------------------------------------------------
+    # Arguments of kernels and theorems ------------------------------------------------------------------------------
 
     @property
     def point_looks(self) -> int:
@@ -245,7 +245,7 @@ class OnlineLearner(Memory, Loop):
         return self._slope.n_point or (self.budget - 1 if self.split == "paper" else self.budget // 2)
 
     def _options(self) -> kernel.Options:
-        """What the kernels are told in the present phase."""
+        """The options of the kernels in the current phase."""
         rule, looks = self._steps(), self._design
         inner = kernel.ABSOLUTE if self.inner == "absolute" else PAPER_INNER[self.penalty]
         learn, radii = looks.options.get("learn", True), np.broadcast_to(self.radius, self.n_outputs).astype(np.float64)
@@ -283,8 +283,8 @@ class OnlineLearner(Memory, Loop):
     def bound(self) -> float | None:
         """The theorem's bound on the expected excess risk, for targets within norm_bound times radius.
 
-        None before all ``n_examples`` are told, where anything but the theorem's own step size and draws is used, and
-        where examples have weights: they make gradients larger than the theorem allows.
+        None before all ``n_examples`` are told, if step size or draws are not those of the theorem, and if examples
+        have weights, which make gradients larger than the theorem allows.
         """
         plain = self.inner == "paper" and not self.center and self.n_outputs == 1 and not self._weighted
         if not plain or self._steps() != ("theory", 1.0) or self._state is None or not self._design.exact:

@@ -1,4 +1,4 @@
-"""What an online learner holds, the views of it, and how it is saved."""
+"""The state of an online learner, what is derived from it, and how it is saved."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from sparing.learners.saving import Groups, Saved
 
 
 class State(NamedTuple):
-    """What the kernels of a round work on."""
+    """The arrays that the kernels of a round read and change."""
 
     model: kernel.Model
     table: AliasTable  # the probabilities of the point draws
@@ -20,14 +20,14 @@ class State(NamedTuple):
 
 
 class Memory(Saved):
-    """The state of a learner and the views of it. It exists from the first round on; before, the model is zero."""
+    """The state of a learner and what is derived from it. Before the first round there is none: the model is zero."""
 
     n_attributes: int
     n_outputs: int
     center: bool
 
-    _state: Any = None  # a State, once there is one
-    _estimates: np.ndarray | None = None  # second moments that phase one of a two-phased learner hands on
+    _state: Any = None  # a State from the first round on
+    _estimates: np.ndarray | None = None  # second moments estimated in phase one of a two-phased learner
     _weighted: bool = False  # whether an example was told with a weight
 
     @property
@@ -62,17 +62,17 @@ class Memory(Saved):
 
     @property
     def means(self) -> np.ndarray:
-        """Mean of the cells seen, per attribute (zeros where moments are not tracked)."""
+        """Mean of the cells seen, per attribute (zeros if moments are not tracked)."""
         return self._of_attributes(kernel.MEAN)
 
     @property
     def variances(self) -> np.ndarray:
-        """Variance of the cells seen, per attribute (zeros where moments are not tracked)."""
+        """Variance of the cells seen, per attribute (zeros if moments are not tracked)."""
         return self._of_attributes(kernel.VARIANCE)
 
     @property
     def looks(self) -> np.ndarray:
-        """Number of cells seen, per attribute (zeros where moments are not tracked)."""
+        """Number of cells seen, per attribute (zeros if moments are not tracked)."""
         return self._of_attributes(kernel.LOOKS)
 
     @property
@@ -81,7 +81,7 @@ class Memory(Saved):
         return self._of_attributes(kernel.UNIT, before=1.0)
 
     def _mark(self, n_rows: int) -> dict[str, Any]:
-        """All attributes, with what rounds write to copied: O(d). A run of one row writes only once it is accepted."""
+        """All attributes, with copies of the arrays that rounds change: O(d). One row is checked before writing."""
         before = vars(self).copy()
         if self._state is not None and n_rows > 1:
             model, seen = (type(part)(*map(in_lines, part)) for part in (self._state.model, self._state.seen))
@@ -131,7 +131,7 @@ class Memory(Saved):
 
 
 def _check_restored(model: kernel.Model, seen: kernel.Seen, n_attributes: int, n_outputs: int) -> None:
-    """Refuse a state whose counts or numbers no run can have left behind."""
+    """Refuse a state whose counts or numbers no run can have produced."""
     shapes = model.rows.shape[:2], seen.attributes.shape, seen.targets.shape
     if shapes != ((n_attributes, n_outputs), (n_attributes, 4), (n_outputs,)):
         raise ValueError(f"the state is not one of {n_attributes} attributes and {n_outputs} outputs: got {shapes}.")

@@ -14,7 +14,7 @@ import numpy as np
 from sparing import checks, designs, theory
 from sparing.kernels import state as kernel
 from sparing.kernels.sampling import alias_table
-from sparing.learners.online import PAPER_INNER, Looks, OnlineLearner, StepRule
+from sparing.learners.online import PAPER_INNER, OnlineLearner, PhaseDesign, StepRule
 from sparing.learners.online_state import State
 
 
@@ -69,11 +69,11 @@ class DDAERR(OnlineLearner):
         if self.floor != 0:
             checks.fraction("floor", self.floor)
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         moments, floor = self.second_moments, self.floor
-        # positive wherever the design may look, so that no weight is left out of the inner product
+        # Positive wherever the design may look, so that no weight is left out of the inner product.
         importance = np.sqrt((1.0 - floor) * moments + floor * moments.mean())
-        return Looks(
+        return PhaseDesign(
             designs.moment(moments, self.penalty, floor=floor),
             importance if self.inner == "improved" else None,
             theorem={"second_moments": moments},
@@ -107,22 +107,23 @@ class TwoPhase(OnlineLearner):
     confidence : float
         :math:`1 - \delta`, for ``epsilon="theory"``.
     warm_start : bool
-        Learn during phase one too and start phase two from its result (the experiments), or only look (the theorems).
+        Learn during phase one, too, and start phase two from its result, as in the papers' experiments; or only look,
+        as in the theorems.
     floor : float
         Fraction of phase two's draws that stays uniform, so that a poor estimate cannot exclude an attribute. Zero is
         allowed only with a positive epsilon.
     pilot_step_scale : float, optional
-        Multiplies the step size of phase one in place of ``step_scale``, which then counts for phase two only.
+        Multiplies the step size of phase one in place of ``step_scale``, which then applies to phase two only.
     renew : bool
-        Go on estimating the second moments in phase two, from the draws that estimate the gradient, and draw by the new
-        estimates each time the examples have doubled (KS, long version, section 3.2). No theorem covers it: attributes
+        Update the second moments in phase two from the draws that estimate the gradient, and use the new estimates
+        whenever the number of examples has doubled (KS, long version, section 3.2). No theorem covers this: attributes
         that are rarely drawn are never estimated well.
 
     Notes
     -----
     ``inner="improved"`` draws by :math:`p_j \propto |w_j| \sqrt{U_j}`. An estimate that is too small makes
-    :math:`w_j x_j / p_j` large, and ``floor`` does not help: it changes q, not p. So :math:`U_j` is an upper estimate,
-    the average over the :math:`c_j` looks of phase one and one imaginary look that found the largest second moment,
+    :math:`w_j x_j / p_j` large, and ``floor`` does not help: it changes q, not p. So :math:`U_j` is an upper estimate:
+    the average over the :math:`c_j` looks of phase one, shrunk toward the largest one with prior sample size 1,
     :math:`U_j = (c_j A_j + \max_i A_i)/(c_j + 1) + \frac{13}{6}\epsilon`.
     """
 
@@ -151,31 +152,31 @@ class TwoPhase(OnlineLearner):
 
     @property
     def n_pilot(self) -> int:
-        """Examples of phase one."""
+        """The number of examples of phase one."""
         if not isinstance(self.pilot, float):
             return int(self.pilot)
         if self.n_examples is None:
             raise ValueError(
-                f"pilot={self.pilot} is a fraction of how many examples will come; pass n_examples=, or the number of "
+                f"pilot={self.pilot} is a fraction of the number of examples; pass n_examples=, or the number of "
                 "examples of phase one as pilot=."
             )
         return max(1, round(self.pilot * self.n_examples))
 
     @property
     def in_phase_two(self) -> bool:
-        """Whether the looks follow the estimates already."""
+        """Whether draws already use the estimates."""
         return self._estimates is not None
 
     @property
     def second_moments(self) -> np.ndarray:
-        """The estimates of phase one, or those of its looks so far: of the attributes as the model sees them."""
+        """The estimates of phase one, or of its looks so far, for the attributes as the model sees them."""
         if self._estimates is not None:
             return self._estimates
         if self._state is None:
             raise ValueError("second_moments are estimated from what is told; nothing has been told yet.")
         counts, squares = self._mean_squares()
         if self.confidence_width > 0.0 and squares.any():
-            return squares  # as printed: the confidence term alone gives every attribute a positive probability
+            return squares  # as in the paper: the confidence term makes every probability positive
         return designs.estimated_moments(counts, squares)
 
     @property
@@ -195,13 +196,13 @@ class TwoPhase(OnlineLearner):
         return counts, (variances if self.center else variances + means**2) * units**2
 
     def _importance(self) -> np.ndarray | None:
-        """The roots of the upper estimates U, as phase one leaves them."""
+        """The roots of the upper estimates U from phase one."""
         if self.inner != "improved":
             return None
         if self._state.model.importance.size:
             return self._state.model.importance
         counts, squares = self._mean_squares()
-        largest = squares.max() or 1.0  # only zeros were seen: all attributes are alike
+        largest = squares.max() or 1.0  # if only zeros were seen, all attributes are equal
         return np.sqrt((counts * squares + largest) / (counts + 1.0) + 13.0 / 6.0 * self.confidence_width)
 
     def _steps(self) -> StepRule:
@@ -210,10 +211,10 @@ class TwoPhase(OnlineLearner):
             return rule
         return rule._replace(scale=self.pilot_step_scale)
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         if not self.in_phase_two:
             only_look = {} if self.warm_start else {"learn": False, "n_point": self.budget, "n_inner": 0}
-            return Looks(
+            return PhaseDesign(
                 designs.uniform(self.n_attributes),
                 until=self.n_pilot,
                 options={"track": True, "inner": PAPER_INNER[self.penalty]} | only_look,
@@ -222,7 +223,7 @@ class TwoPhase(OnlineLearner):
             )
         moments, width = self.second_moments, self.confidence_width
         known = {"second_moments": moments, "half_norm": self.half_norm, "epsilon": width / self.norm_bound**2}
-        return Looks(
+        return PhaseDesign(
             designs.confident(moments, width, self.penalty, floor=self.floor),
             self._importance(),
             until=self._next_renewal() if self.renew else np.inf,
@@ -232,11 +233,11 @@ class TwoPhase(OnlineLearner):
         )
 
     def _next_renewal(self) -> int:
-        """The next of the rounds at which examples have doubled: the pilot's number times a power of two."""
+        """The next round at which the number of examples has doubled: that of the pilot times a power of two."""
         return self.n_pilot << (self.n_rounds // self.n_pilot).bit_length()
 
     def _turn(self) -> None:
-        """After phase one, draw by the estimates, starting from the average of its weights; or renew the estimates."""
+        """After phase one, draw by the estimates and start from its average weights; later, update the estimates."""
         if self.n_rounds < self._design.until:
             return
         again, self._estimates = self.in_phase_two, None
@@ -264,18 +265,18 @@ class TwoPhase(OnlineLearner):
 
 @dataclass(kw_only=True, eq=False)
 class TwoPhasedDDAERR(TwoPhase):
-    r"""Ridge with second moments estimated on the way (KS Algorithm 2).
+    r"""Ridge with second moments estimated in phase one (KS Algorithm 2).
 
     Phase one averages :math:`A_i` of :math:`x_i^2`; phase two draws :math:`q_i \propto \sqrt{A_i + 13\epsilon/6}`. With
     ``half_norm``, a bound on :math:`\|E[x^2]\|_{1/2}`, the theoretical step size is that of KS Theorem 3.6, without it
     that of KS Theorem 3.12. The other parameters are those of :class:`TwoPhase` and :class:`OnlineLearner`.
     """
 
-    half_norm: float | None = None  # type: ignore[misc]  # a setting here, None elsewhere
+    half_norm: float | None = None  # type: ignore[misc]  # a parameter here, None in other learners
 
 
 class TwoPhasedDDAELR(TwoPhase):
-    r"""Lasso with second moments estimated on the way (KS Algorithm 4, Theorem 4.7).
+    r"""Lasso with second moments estimated in phase one (KS Algorithm 4, Theorem 4.7).
 
     Phase two draws :math:`q_i \propto A_i + 13\epsilon/6`, with :math:`\epsilon` at most 1. The parameters are those of
     :class:`TwoPhase` and :class:`OnlineLearner`.
@@ -303,7 +304,7 @@ class AER(OnlineLearner):
     Parameters
     ----------
     alpha : float
-        :math:`\lambda` of the loss as written above, which also sets the steps: there is no other step size.
+        :math:`\lambda` in the objective above, which also determines the step sizes.
     """
 
     alpha: float
@@ -332,7 +333,7 @@ class OnlineRidge(OnlineLearner):
 
     reads_everything = True
 
-    def _looks(self) -> Looks:
+    def _looks(self) -> PhaseDesign:
         d = self.n_attributes
         return super()._looks()._replace(options={"everything": True, "n_point": d, "n_inner": d})
 

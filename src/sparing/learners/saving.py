@@ -1,7 +1,7 @@
 """How a learner is saved: one flat dict of arrays, which ``np.savez`` writes and ``np.load`` reads.
 
-``algorithm`` is the name of the class, ``setting.<name>`` an argument of its constructor, ``<group>.<name>`` an array
-of what was learned. Version 0.1.0 wrote the same layout.
+``algorithm`` is the name of the class, ``setting.<name>`` an argument of its constructor, and ``<group>.<name>`` an
+array that was learnt. Version 0.1.0 wrote the same layout.
 """
 
 from abc import ABC, abstractmethod
@@ -16,23 +16,23 @@ Groups = dict[str, Mapping[str, Any]]
 
 
 class Saved(ABC):
-    """``state`` and ``from_state`` of a dataclass that says which arrays it holds beyond its settings."""
+    """``state`` and ``from_state`` for a dataclass that says which arrays it has besides its parameters."""
 
     @abstractmethod
     def _arrays(self) -> Groups:
-        """What was learned, as named groups of arrays; those of the group "" are saved under their own names."""
+        """What was learnt, as named groups of arrays; arrays of the group "" are saved under their own names."""
 
     @abstractmethod
     def _restore(self, groups: dict[str, dict[str, np.ndarray]]) -> None:
-        """Take over what ``_arrays`` gave, in a learner just made; a group that was empty is empty again."""
+        """Restore what ``_arrays`` returned, in a new learner; an empty group stays empty."""
 
     def _settings(self) -> dict[str, Any]:
-        """The constructor's arguments as they are now; those that are None are left to its defaults."""
+        """The current values of the constructor's arguments, without those that are None."""
         settings = {name: getattr(self, name) for name in _arguments(type(self))}
         return {name: value for name, value in settings.items() if value is not None}
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything, as arrays: ``np.savez(file, **learner.state())`` saves a learner whole."""
+        """The complete state as arrays: ``np.savez(file, **learner.state())`` saves a learner."""
         saved = {"algorithm": np.asarray(type(self).__name__)}
         for group, arrays in ({"setting": self._settings()} | self._arrays()).items():
             prefix = f"{group}." if group else ""
@@ -41,12 +41,12 @@ class Saved(ABC):
 
     @classmethod
     def from_state(cls, state) -> Self:
-        """The learner that was saved: it goes on as if it had never been interrupted."""
+        """The learner that was saved; it continues as if it had never been interrupted."""
         return cls._restored(state, {})
 
     @classmethod
     def _restored(cls, state, given: dict[str, Any]) -> Self:
-        """As ``from_state``, with settings that cannot be saved ``given`` again."""
+        """As ``from_state``; parameters that cannot be saved are ``given`` again."""
         if (name := str(state["algorithm"])) != cls.__name__:
             raise ValueError(f"the state is that of {name}; restore it with {name}.from_state().")
         groups: dict[str, dict[str, np.ndarray]] = defaultdict(dict)

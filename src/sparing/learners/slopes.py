@@ -1,4 +1,4 @@
-"""How the derivative of a loss is estimated from a few looks: one round asked, told, or compiled over rows."""
+"""Estimators of the derivative of a loss from a few looks: asking, telling, and compiled runs over rows."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,14 +18,14 @@ _NO_TERMS = kernel.Terms(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(
 
 
 class Drawn(NamedTuple):
-    """How a learner will use the values of a query. ``point`` and ``inner`` are places in ``query.attributes``.
+    """How a learner will use the values of a query. ``point`` and ``inner`` are positions in ``query.attributes``.
 
     The point is estimated from the values at ``point`` with weights 1 / (k q_i), the inner product with the weights of
     the model from those at ``inner`` with weights w_j / (n p_j), one column per output.
 
     The Taylor series of a derivative draws, for each shift of the loss, an order n and n factors. A factor averages N
     draws, in the order of ``inner``, with weights w_j / (N p_j); draws shared by all shifts are listed once. The last
-    three arrays are empty for other learners, and where the weights are zero and the derivative is known.
+    three arrays are empty for other learners, and while the weights are zero, when the derivative is known.
     """
 
     point: np.ndarray
@@ -33,12 +33,12 @@ class Drawn(NamedTuple):
     inner: np.ndarray
     inner_weights: np.ndarray
     orders: np.ndarray  # n
-    repeats: np.ndarray  # N; 0 where a_n is zero, so that no look is needed
+    repeats: np.ndarray  # N; 0 if a_n is zero, so that no look is needed
     term_weights: np.ndarray  # a_n / Pr[n], over the number of shifts
 
 
 class Pending(NamedTuple):
-    """The draws of a round that was asked and is not told yet."""
+    """The draws of a round that was asked but not yet told."""
 
     draws: Draws
     terms: kernel.Terms = _NO_TERMS
@@ -49,7 +49,7 @@ class Pending(NamedTuple):
         return self.draws.attributes[: self.draws.sizes[0]]
 
     def view(self) -> Drawn:
-        """The draws as a user may see them, copied."""
+        """A copy of the draws for users."""
         _, place, point_weights, inner_weights, (_, _, n), *_ = self.draws
         k = point_weights.size
         arrays = (place[:k], point_weights, place[k : k + n], inner_weights[:n], *self.terms)
@@ -63,7 +63,7 @@ class PlugInSlope:
     tube: float = -1.0  # half-width of the tube; the squared loss has a negative one
     accuracy: float = 1.0
 
-    n_point = 0  # the learner splits its budget as it likes
+    n_point = 0  # the learner decides how many looks go to the point
 
     def ask(self, state: State) -> Pending:
         """Draw the looks of the next round."""
@@ -93,15 +93,15 @@ class PlugInSlope:
 class SeriesSlope:
     """The derivative by its Taylor series, unbiased, from a random number of looks (Hazan & Koren 2012, Procedure 3).
 
-    Where the weights are zero the derivative is known without a look. Only Python can evaluate it there, so that
-    the compiled loop stops before such a round.
+    While the weights are zero, the derivative is known without a look. It is evaluated in Python, so the compiled loop
+    stops before such a round.
     """
 
     loss: AnalyticLoss
     series: kernel.Series
     n_point: int  # looks that the expected length of the series leaves to the point
 
-    tube, accuracy = -1.0, 1.0  # kernels see no tube: the series holds the loss
+    tube, accuracy = -1.0, 1.0  # no tube for the kernels, since the series represents the loss
 
     def _room(self, state: State) -> Pending:
         """Arrays for the looks of the costliest round."""

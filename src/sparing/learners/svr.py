@@ -23,12 +23,12 @@ class AnalyticLearner(OnlineLearner):
     One call of GenEst draws an order n with probability :math:`2^{-(n+1)}` and returns
     :math:`2^{n+1} a_n \tilde\theta_1 \cdots \tilde\theta_n`, each factor an independent estimate of the argument.
 
-    **How many looks that takes is random**: ``budget`` holds on average only. As many draws as are left of it,
-    ``point_looks``, go to the point; ``expected_inner_looks`` go on average to the slope. ``cells`` and ``draws`` say
-    what was really looked at. ``max_looks`` is a ceiling that is never passed.
+    **The number of looks is random**: ``budget`` holds on average only. On average ``expected_inner_looks`` go to the
+    slope, and the rest of the budget, ``point_looks``, goes to the point. ``cells`` and ``draws`` count the actual
+    looks. ``max_looks`` is a ceiling that is never exceeded.
 
-    Orders above 63, of probability :math:`2^{-64}`, are never drawn: that is a bias below :math:`10^{-6}` for arguments
-    of h up to 3, beyond which the variance has made the estimate useless anyway.
+    Orders above 63, of probability :math:`2^{-64}`, are never drawn. The bias is below :math:`10^{-6}` for arguments of
+    h up to 3; beyond that, the variance makes the estimate useless anyway.
 
     **The variance grows like** :math:`e^{4\theta^2}` in the argument :math:`\theta` of h: see ``slope_moments``.
 
@@ -42,12 +42,12 @@ class AnalyticLearner(OnlineLearner):
     shared : bool
         One set of draws for all shifts of the loss: fewer looks, more variance.
     repeats : int, optional
-        N, draws averaged in a factor of those orders that come with a probability below about :math:`N^{-2}`; other
-        orders use one. By default :math:`\lceil (BX/\text{scale})^2 \rceil`, which brings the variance of a factor
+        N, the number of draws averaged in a factor of orders with a probability below about :math:`N^{-2}`; other
+        orders use one draw. By default :math:`\lceil (BX/\text{scale})^2 \rceil`, which brings the variance of a factor
         below 1.
     max_looks : int, optional
-        Never draw more than this of one example. The orders that would need more are left out of the series: the
-        slope is then that of a Taylor polynomial, off by ``loss.tail(max_order + 1, reach)`` at most.
+        The maximum number of draws from one example. Orders that would need more are left out of the series: the slope
+        is then that of a Taylor polynomial, with an error of at most ``loss.tail(max_order + 1, reach)``.
     """
 
     loss: AnalyticLoss
@@ -71,7 +71,7 @@ class AnalyticLearner(OnlineLearner):
         super().__post_init__()
 
     def _loss(self) -> PlugInSlope | SeriesSlope:
-        """The whole series, or as much of it as ``max_looks`` allows beside the point draws that the budget leaves."""
+        """The whole series, or as many orders as ``max_looks`` leaves room for besides the point draws."""
         whole = self._series_of(np.arange(self.loss.coefficients.size))
         looks, needed = kernel.expected_looks(whole), kernel.looks_needed(whole)
         n_point = floor(self.budget - looks + 1e-9)
@@ -114,7 +114,7 @@ class AnalyticLearner(OnlineLearner):
 
     @property
     def series(self) -> kernel.Series:
-        """The Taylor series that is drawn from: orders, their probabilities and weights."""
+        """The Taylor series: its orders, their probabilities and weights."""
         if not isinstance(self._slope, SeriesSlope):
             raise ValueError("the plug-in estimate uses no series; pass estimator='series'.")
         return self._slope.series
@@ -148,13 +148,13 @@ class AnalyticLearner(OnlineLearner):
         return float(means.sum()), float(squares.sum())
 
     def _settings(self) -> dict[str, Any]:
-        """Of a loss that was given, only the name can be saved."""
+        """As for other learners, but of a loss only the name is saved."""
         settings = super()._settings()
         return settings | {"loss": self.loss.name} if "loss" in settings else settings
 
     @classmethod
     def from_state(cls, state, loss: AnalyticLoss | None = None) -> Self:
-        """The learner that was saved. A loss that was given to it must be given again."""
+        """The learner that was saved. If it was made with a loss, pass that loss again."""
         if "setting.loss" not in state:
             return cls._restored(state, {})
         name = str(state["setting.loss"])
@@ -171,18 +171,18 @@ class AESVR(AnalyticLearner):
     :math:`\epsilon/\sqrt\pi`, over :math:`\|w\|_2 \le B`.
 
     The paper's ``"series"`` estimates the slope without bias, from a random number of looks that the budget covers on
-    average only, and with a variance that leaves it useful only while residuals stay below about
-    :math:`1.2\,\epsilon`. To get a good model take ``"plug-in"``: the slope at the mean of half the budget's
-    inner-product draws, which is biased, but never more than 1 in size and within the budget for every example.
+    average only. Its variance makes it useful only while residuals stay below about :math:`1.2\,\epsilon`. For a good
+    model use ``"plug-in"``, the slope at the mean of the inner-product draws, which get half the budget. It is biased,
+    but never above 1 in absolute value, and every example stays within the budget.
 
     Parameters
     ----------
     tube : float
-        :math:`\delta`, errors up to which cost nothing.
+        :math:`\delta`: errors up to this size cost nothing.
     accuracy : float
         :math:`\epsilon`, how closely the smooth loss follows the tube loss.
     estimator : {"series", "plug-in"}
-        As above. ``orders``, ``shared``, ``repeats`` and ``max_looks`` speak of the series, ``split`` of the plug-in.
+        As above. ``orders``, ``shared``, ``repeats`` and ``max_looks`` apply to the series, ``split`` to the plug-in.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from sparing.linalg.rows import Rows
 
 EXACT = 256  # rows up to which the trace of an inverse is computed exactly
 PROBES = 16  # random vectors that estimate it beyond that
-LARGE = 300  # an effective dimension that random signs alone estimate within two per cent
+LARGE = 300  # effective dimension from which random signs alone estimate it within two per cent
 
 
 class ShiftedInverse:

@@ -13,7 +13,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_inside: list[Any] = []  # one limit per open context: limits hold for the whole process, so the first one sets them
+_inside: list[Any] = []  # one entry per open context; limits hold for the whole process, so only the first sets them
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""From cells to a model: pure functions, without asking, money or order of arrival."""
+"""Models of cells: pure functions that know nothing of asking, of money or of the order of arrival."""

@@ -1,4 +1,4 @@
-"""Functions of columns: a look at a column pays for all of them, so a curve costs no more than a line."""
+"""Basis functions of columns. One look serves all functions of a column, so a curve costs no more than a line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from scipy.special import ndtri
 from sparing.cells import Cells
 from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary, summarize
 
-TAIL = 0.005  # part of a column's looks, on each side, that winsorizing moves to the quantile there
+TAIL = 0.005  # fraction of a column's looks that is winsorized on each side
 MOST_KNOTS = 200  # of normal scores
-LEAST_CURVE = 0.02  # relative standard deviation that a function must have of its own, beside those before it
-MOST_LEVELS = 20  # that have a function of their own: fits take the cube of their number, and others are rarer than 5 %
+LEAST_CURVE = 0.02  # smallest relative standard deviation of a function, given the functions before it
+MOST_LEVELS = 20  # categories with an indicator of their own: fits are cubic in it, and all others are rarer than 5 %
 
 
 class Column(NamedTuple):
-    """Functions of one column, linear between knots and constant outside them; NaN where the column is.
+    """Functions of one column, linear between knots and constant outside them; NaN if the column is NaN.
 
-    Over the looks at the column they are centred, uncorrelated and of variance one. The first is the column itself,
-    transformed; the others bend it. The knots of a categorical column are the codes of its categories, its functions
-    combinations of their indicators. A *line* is the column itself, less its mean: it goes on outside the knots.
+    Over the looks at the column they have mean zero, variance one and no correlation. The first is the transformed
+    column itself; the others add bends. For a categorical column, knots are the codes of its categories, and functions
+    are combinations of their indicators. A *line* is the column minus its mean; it is not constant outside.
     """
 
     knots: np.ndarray  # increasing, at least two
@@ -30,7 +30,7 @@ class Column(NamedTuple):
     is_line: bool = False
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """The functions at some values: (n, n_functions)."""
+        """The functions at these values: (n, n_functions)."""
         left = np.clip(np.searchsorted(self.knots, x) - 1, 0, self.knots.size - 2)
         part = (x - self.knots[left]) / np.diff(self.knots)[left]
         part = part if self.is_line else np.clip(part, 0.0, 1.0)
@@ -46,14 +46,14 @@ NO_FUNCTIONS = Column(np.array([0.0, 1.0]), np.zeros((2, 0)))
 
 
 class Kind(NamedTuple):
-    """How columns are transformed, and at how many of their quantiles a curve may bend."""
+    """How columns are transformed, and at how many quantiles a curve may bend."""
 
     transform: str  # "winsorized", "normal scores" or, without hinges, "lines"
     hinges: int
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The kind in words."""
         if self.transform == "lines":
             return self.transform
         return f"{self.transform}, {self.hinges} hinge{'' if self.hinges == 1 else 's'}"
@@ -86,16 +86,16 @@ class Basis:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """The first function of each column, and the number of all."""
+        """The number of the first function of each column, and the number of all functions."""
         return np.concatenate([[0], np.cumsum([column.values.shape[1] for column in self.columns])])
 
     @property
     def size(self) -> int:
-        """Functions of all columns."""
+        """The number of functions of all columns."""
         return int(self.starts[-1])
 
     def expand(self, cells: Cells) -> Cells:
-        """Every cell replaced by those of its column's functions."""
+        """Cells of the functions in place of cells of the columns."""
         repeats = np.diff(self.starts)[cells.attributes]
         ends = np.concatenate([[0], np.cumsum(repeats)])
         attributes, values = np.empty(ends[-1], np.int64), np.empty(ends[-1])
@@ -112,7 +112,7 @@ class Basis:
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """Of cells that the functions were learnt from: means 0 and variances 1, unless there are lines or weights."""
+        """The summary of the cells that functions were learnt from; without lines and weights, means 0, variances 1."""
         if self.kind == LINES or expanded.is_weighted:
             return summarize(expanded)
         ones = np.ones(expanded.n_attributes)
@@ -122,18 +122,18 @@ class Basis:
         )
 
     def functions(self, X: np.ndarray) -> np.ndarray:
-        """All functions of whole rows: (n, size)."""
+        """The values of all functions for whole rows: (n, size)."""
         return np.concatenate([column(X[:, j]) for j, column in enumerate(self.columns)], axis=1)
 
     def by_column(self, of_functions: np.ndarray, otherwise) -> np.ndarray:
-        """The sum over each column's functions, and what to take of a column without one."""
+        """The sum over each column's functions; ``otherwise`` for a column without functions."""
         sums = np.bincount(np.repeat(np.arange(len(self.columns)), np.diff(self.starts)),
                            weights=of_functions[: self.size], minlength=len(self.columns))  # fmt: skip
         return np.where(np.diff(self.starts) > 0, sums, otherwise)
 
 
 def learn_basis(kind: Kind, cells: Cells, levels: np.ndarray | None = None) -> Basis:
-    """Knots, quantiles and scales from these cells alone; a column that hardly varied has no function.
+    """The basis whose knots and scales are learnt from these cells; a column that hardly varies has no function.
 
     ``levels`` is the number of categories of each column, 0 for a numeric one.
     """
@@ -151,9 +151,9 @@ def learn_basis(kind: Kind, cells: Cells, levels: np.ndarray | None = None) -> B
 
 
 def transformed(kind: Kind | None, levels: np.ndarray | None, learnt: Cells, *others: Cells) -> tuple:
-    """The basis of this kind learnt from cells, those cells as it expands them, their summary, and others expanded.
+    """The basis of this kind learnt from cells, these cells expanded, their summary, and the other cells expanded.
 
-    Lines of columns without categories (no kind, and no levels above one) are the cells as they are, without a basis.
+    Without a kind and without categorical columns no basis is needed: it is None, and cells are returned unchanged.
     """
     if kind is None and (levels is None or levels.max() < 2):
         return None, learnt, summarize(learnt), *others
@@ -163,23 +163,23 @@ def transformed(kind: Kind | None, levels: np.ndarray | None, learnt: Cells, *ot
 
 
 def _looks(cells: Cells) -> Iterator[tuple[int, np.ndarray]]:
-    """Every column that was looked at, with the places of its cells."""
+    """Every column that was looked at, with the positions of its cells."""
     order = np.argsort(cells.attributes, kind="stable")
     columns, firsts = np.unique(cells.attributes[order], return_index=True)
     return zip(columns.tolist(), np.split(order, firsts[1:]), strict=True) if columns.size else iter(())
 
 
 def _line(looks: np.ndarray) -> Column:
-    """The column itself, less its mean."""
+    """The column itself, minus its mean."""
     ends = np.array([-LINE, LINE]) * (looks.std() or 1.0)
     return Column(looks.mean() + ends, ends[:, None], is_line=True)
 
 
 def _indicators(looks: np.ndarray, n_levels: int) -> Column:
-    """One indicator for every category with enough looks, common ones first; all others together are one category.
+    """One indicator for each category with enough looks, in order of frequency; all others form one category.
 
-    The category that is left out, as indicators add up to one, is that of the others. Where they have too few looks,
-    too, they count as the most common one.
+    That category has no indicator, because indicators sum to one. If it has too few looks as well, it is merged with
+    the most frequent one.
     """
     counts = np.bincount(looks.astype(np.int64), minlength=n_levels)
     own = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
@@ -208,17 +208,17 @@ def _column(kind: Kind, looks: np.ndarray) -> Column:
 
 
 def _winsorized(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Knots and scores: the column as it is between two quantiles, which leave out a look on each side at least."""
+    """Knots and scores of the winsorized column, with at least one look beyond the quantile on each side."""
     ordered = np.sort(looks)
     out = max(1, int(TAIL * ordered.size))
     knots = np.unique(ordered[[out, -1 - out]])
-    if knots.size < 2:  # nearly always one value: all that differs is in the tails
+    if knots.size < 2:  # nearly constant: all variation is in the tails
         knots = np.unique(ordered[[0, -1]])
     return knots, (knots - knots[0]) / max(np.ptp(knots), np.finfo(float).tiny)
 
 
 def _normal_scores(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Knots and scores: the normal quantiles of the ranks, which undo tails and any monotone change of units."""
+    """Knots and scores: normal quantiles of the ranks, which are invariant to monotone transformations."""
     knots, counts = np.unique(looks, return_counts=True)
     ranks = (np.cumsum(counts) - 0.5 * counts) / looks.size
     if knots.size > MOST_KNOTS:
@@ -228,7 +228,7 @@ def _normal_scores(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _uncorrelated(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Functions (values at knots, and at the looks) made centred, uncorrelated and of unit variance, in this order."""
+    """Values at the knots of functions that are orthonormalised, one after another, over the looks ``seen``."""
     values, seen = values - seen.mean(axis=0), seen - seen.mean(axis=0)
     done, done_seen = values[:, :0], seen[:, :0]
     for function, scale in enumerate(seen.std(axis=0)):

@@ -1,25 +1,25 @@
-"""Examples that share a query are not independent: standard errors go by blocks of them."""
+"""Standard errors for blocks of examples: examples that share a query are not independent."""
 
 import numpy as np
 
 from sparing.cells import Cells
 
-FEWEST = 4  # blocks that can be held out in turn; with fewer, examples are taken for independent
+FEWEST_BLOCKS = 4  # with fewer blocks than folds, examples are treated as independent
 
 
 def block_numbers(*parts: Cells) -> np.ndarray | None:
-    """The number of each example's block, 0, 1, ...; None where examples go one by one, or blocks are too few.
+    """The number of each example's block, 0, 1, ...; None if there are no blocks, or too few of them.
 
-    The cells are parts of one store.
+    Several cells are parts of one data set.
     """
     if parts[0].blocks is None:
         return None
     found, numbers = np.unique(np.concatenate([cells.blocks for cells in parts]), return_inverse=True)
-    return numbers if found.size >= FEWEST else None
+    return numbers if found.size >= FEWEST_BLOCKS else None
 
 
 def standard_error(values: np.ndarray, blocks: np.ndarray | None = None) -> float:
-    """Of the mean of values, one per example: by the sums over blocks, where examples of a block share a query.
+    """The standard error of the mean of values, one per example; with ``blocks``, clustered by block.
 
     >>> values = np.array([1.0, 1.0, 3.0, 3.0])
     >>> float(standard_error(values)), round(float(standard_error(values, np.array([0, 0, 1, 1]))), 6)

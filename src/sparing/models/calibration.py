@@ -1,4 +1,4 @@
-"""From the variance that a Gaussian leaves unexplained to the errors that held-out examples show."""
+"""Calibration: from the variance that a Gaussian leaves unexplained to the errors of held-out examples."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -7,14 +7,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
-FEWEST = 30  # held-out examples, from which quantiles of their errors replace normal ones
-PRIOR_SPREAD = 0.3  # standard deviation of the share about one, before held-out examples say more
+FEWEST_ERRORS = 30  # held-out examples from which quantiles of their errors replace normal ones
+PRIOR_SPREAD = 0.3  # prior standard deviation of the share, whose prior mean is one
 LARGEST_SHARE = 8.0
-LEAST_LEFT = 1e-3  # of a target's variance, whatever is known
+LEAST_LEFT = 1e-3  # smallest fraction of a target's variance that is left unexplained
 
 
 class HeldOut(NamedTuple):
-    """Predictions for examples that the model was not fitted to, from what was seen of them."""
+    """Predictions for examples that the model was not fitted to, from the cells that were seen."""
 
     targets: np.ndarray  # (n, n_outputs)
     predictions: np.ndarray  # (n, n_outputs)
@@ -25,16 +25,16 @@ class HeldOut(NamedTuple):
 class Calibration:
     r"""How much of the variance that a model claims to explain it does explain, and how its errors are distributed.
 
-    From :math:`x_S` the Gaussian claims to explain :math:`G_S = \mathrm{Var}(E[w^T x | x_S])`, a part
-    :math:`g = G_S / \sigma_y^2` of the target's variance. Parameters are estimated, no data are Gaussian, and boosted
-    trees may know more. Held-out examples confirm a ``share`` s of it:
+    From :math:`x_S` the Gaussian claims to explain :math:`G_S = \mathrm{Var}(E[w^T x | x_S])`, a fraction
+    :math:`g = G_S / \sigma_y^2` of the target's variance. But its parameters are estimated, data are not Gaussian, and
+    boosted trees may explain more. Held-out examples confirm a ``share`` s of it:
 
     .. math:: \mathrm{Var}(y | x_S) / \sigma_y^2 = 1 - s g \;\text{ if } s \le 1, \text{ else } (1 - g)^s .
 
-    Both have slope -s where little is known, and neither leaves less than nothing where all is. The share is the
-    likeliest one for normal errors: a proper score of variances, whatever the distribution of errors, which weighs most
-    the examples of which most is known; they are nearest to whole rows. The quantiles of held-out errors, divided by
-    these standard deviations, say how wide an interval must be, as in split conformal prediction (Lei et al. 2018).
+    Both have slope -s where little is known, and neither becomes negative where all is known. The share maximises the
+    likelihood of normal errors, which is a proper score of variances for any distribution of errors. It gives most
+    weight to examples of which most is known, the ones most like whole rows. Quantiles of held-out errors, divided by
+    these standard deviations, give the width of intervals, as in split conformal prediction (Lei et al. 2018).
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class Calibration:
         Variances of the targets.
     share : float
     least : array of shape (n_outputs,)
-        The variances that are left whatever is known.
+        Lower bounds on the unexplained variances.
     errors : array of shape (n, n_outputs)
-        Held-out errors over their standard deviations, in order; empty where nothing was held out.
+        Held-out errors over their standard deviations, sorted; empty if nothing was held out.
     held_out : HeldOut, optional
-        The examples that this was learnt from, then the same with a part of what was seen hidden; probabilities of
-        classes are calibrated by both.
+        The examples that this was learnt from, followed by the same examples with some of their cells hidden. Class
+        probabilities are calibrated on both.
     """
 
     total: np.ndarray
@@ -58,7 +58,7 @@ class Calibration:
 
     @classmethod
     def of_nothing(cls, total: np.ndarray) -> Self:
-        """The Gaussian is believed where nothing was held out."""
+        """The calibration without held-out examples, which trusts the Gaussian."""
         return cls(total, 1.0, LEAST_LEFT * total)
 
     def in_units(self, targets: np.ndarray) -> Self:
@@ -74,11 +74,11 @@ class Calibration:
         return replace(self, total=total, least=least, held_out=held_out)
 
     def variances(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        """Of targets, when so much of the ``claimed`` variance of predictions is left unexplained: (n, n_outputs)."""
+        """Variances of targets, given the ``claimed`` variances of predictions and their unexplained parts."""
         return self._variances(self.share, self._explained(claimed, unexplained))
 
     def _explained(self, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        """The part of the targets' variances that is claimed to be explained."""
+        """The fraction of the targets' variances that the Gaussian claims to explain."""
         explained = np.diagonal(claimed) - np.diagonal(unexplained, axis1=-2, axis2=-1)
         return explained / np.where(self.total > 0, self.total, 1.0)
 
@@ -86,12 +86,12 @@ class Calibration:
         return np.maximum(self.total * part_left(share, explained), self.least)
 
     def quantiles(self, probability: float, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        """Of errors over their standard deviations: (n, n_outputs); normal ones unless enough examples were held out.
+        """Quantiles of errors over their standard deviations: (n, n_outputs); normal ones if few were held out.
 
-        Where nothing is known, errors are distributed as the targets are; where as much is explained as of held-out
-        examples, as their errors; between the two, quantiles are interpolated.
+        If nothing is known, errors have the distribution of the targets; if as much is explained as for held-out
+        examples, that of their errors. In between, quantiles are interpolated.
         """
-        if self.held_out is None or self.errors is None or len(self.errors) < FEWEST:
+        if self.held_out is None or self.errors is None or len(self.errors) < FEWEST_ERRORS:
             return np.full(unexplained.shape[:-1], ndtri(probability))
         targets, _, left = (of[: len(self.errors)] for of in self.held_out)
         usual = np.mean(self._explained(claimed, left), axis=0)
@@ -101,7 +101,7 @@ class Calibration:
         return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
     def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int) -> Self:
-        """The share that the first held-out examples confirm, and their errors; of others a part is hidden."""
+        """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden."""
         targets, predictions, left = (of[:n_as_seen] for of in held_out)
         explained, errors = self._explained(claimed, left), targets - predictions
 
@@ -116,7 +116,7 @@ class Calibration:
 
 
 def part_left(share: float, explained: np.ndarray) -> np.ndarray:
-    """The part of a variance that is left of what a Gaussian claims to explain.
+    """The fraction of a variance that is left unexplained, given the fraction that a Gaussian claims to explain.
 
     >>> part_left(0.5, np.array([0.0, 0.6])).tolist(), part_left(2.0, np.array([0.0, 0.6])).round(2).tolist()
     ([1.0, 0.7], [1.0, 0.16])
@@ -125,7 +125,7 @@ def part_left(share: float, explained: np.ndarray) -> np.ndarray:
 
 
 def _quantile(ordered: np.ndarray, probability: float) -> np.ndarray:
-    """Of columns in order: a new entry is one more among those that were seen, so ends lie outward."""
+    """A quantile of each sorted column, rounded outward: a new value ranks among n + 1, not n."""
     n = len(ordered)
     place = np.ceil(probability * (n + 1)) if probability > 0.5 else np.floor(probability * (n + 1))
     return ordered[int(np.clip(place - 1, 0, n - 1))]

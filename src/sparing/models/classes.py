@@ -1,4 +1,4 @@
-"""Probabilities of classes from a regression on -1 and +1, whatever part of a row is known."""
+"""Class probabilities from a regression on -1 and +1, for whole rows and for rows known in part."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +13,8 @@ from sparing.models.calibration import PRIOR_SPREAD, part_left
 if TYPE_CHECKING:
     from sparing.models.gaussian import FittedModel
 
-MOST_EXPLAINED = 0.99  # of a contrast between classes: nothing makes a case certain
-DRAWS = 200  # of what three or more classes may look like, to estimate an expected error
+MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
+DRAWS = 200  # simulations that estimate the expected error for three or more classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Classes:
     .. math:: \ell = \log p + u - \tfrac12 \mathrm{diag}\, D, \quad u = (P - G_S)^{-1} (m_S - p), \quad
         D = P^{-1} G_S (P - G_S)^{-1} .
 
-    Here D holds the inner products of the class means, as :math:`W^{-1}` has them. Classes are not Gaussian, so the
+    Here D holds the inner products of the class means with respect to :math:`W^{-1}`. Classes are not Gaussian, so the
     evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope`` that is fitted to held-out examples.
 
     Parameters
@@ -41,7 +41,7 @@ class Classes:
         The share of explained variance that held-out examples confirm.
     slope : float
     odds : array of shape (n_classes,)
-        By which the odds of classes are multiplied.
+        Factors by which the odds of classes are multiplied.
     """
 
     priors: np.ndarray
@@ -52,7 +52,7 @@ class Classes:
 
     @classmethod
     def of(cls, model: "FittedModel") -> Self:
-        """Of a regression with one output for two classes, else with one per class."""
+        """The classes of a regression that has one output for two classes, else one per class."""
         priors, counted = _indicators(model.center[None])[0], model.calibration.held_out
         priors = np.clip(priors, 1e-6, 1.0)
         first = cls(priors / priors.sum(), model.conditional.total, model.calibration.share)
@@ -63,7 +63,7 @@ class Classes:
         return cls(first.priors, first.total, first.share, slope)
 
     def weighted(self, odds: np.ndarray) -> Self:
-        """With the odds of each class multiplied by its own of these."""
+        """The same with the odds of each class multiplied by a factor of its own."""
         return replace(self, odds=self.odds * odds)
 
     def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
@@ -77,11 +77,11 @@ class Classes:
         return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
 
     def separations(self, unexplained: np.ndarray) -> np.ndarray:
-        """The matrix D for what is left unexplained, recalibrated: (..., n_classes, n_classes)."""
+        """The recalibrated matrix D, given the unexplained covariances: (..., n_classes, n_classes)."""
         return self.slope * self._pattern(unexplained)[1]
 
     def _pattern(self, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r""":math:`(P - G)^{-1}` and D. Rows of which nothing is missing share theirs."""
+        r""":math:`(P - G)^{-1}` and D. Whole rows share theirs."""
         missing = unexplained.any(axis=(-2, -1))
         if unexplained.ndim == 3 and not missing.any():
             unexplained = unexplained[:1]
@@ -95,8 +95,9 @@ class Classes:
     def expected_errors(self, log_posteriors: np.ndarray, gained: np.ndarray) -> np.ndarray:
         r"""The probability of a wrong label for each case after purchases that add ``gained`` to the matrix D.
 
-        They move the log-posterior of class j by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`. Of two classes
-        that is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; of more, an average over draws that never change.
+        If j is the true class, they change the log-posterior by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`.
+        For two classes there is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; for more, this is an average over
+        fixed draws.
         """
         if len(self.priors) == 2:
             distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
@@ -113,7 +114,7 @@ class Classes:
 
 
 def _error_of_two(log_odds, distance):
-    """Expected 0-1 loss when log-odds are to move by N(±distance / 2, distance)."""
+    """Expected 0-1 loss if log-odds change by N(±distance / 2, distance)."""
     p = 1.0 / (1.0 + np.exp(-np.clip(log_odds, -700, 700)))
     if distance < 1e-12:
         return np.minimum(p, 1.0 - p)
@@ -122,7 +123,7 @@ def _error_of_two(log_odds, distance):
 
 
 def _chance_to_be_right(log_posterior: np.ndarray, moves: np.ndarray) -> float:
-    """The largest probability of a class after moves of the log-posterior, on average."""
+    """The largest class probability, averaged over changes of the log-posterior."""
     moved = log_posterior[:, None, None] + moves
     largest = 1.0 / np.exp(moved - moved.max(axis=0)).sum(axis=0)
     return float(np.exp(log_posterior) @ largest.mean(axis=1))
@@ -135,12 +136,12 @@ def _indicators(signs: np.ndarray) -> np.ndarray:
 
 
 def _between_indicators(covariances: np.ndarray) -> np.ndarray:
-    """The same of covariances between outputs."""
+    """From covariances of outputs to covariances of indicators."""
     return covariances / 4.0 * (np.array([[1.0, -1.0], [-1.0, 1.0]]) if covariances.shape[-1] == 1 else 1.0)
 
 
 def _recalibrated(evidence: np.ndarray, log_priors: np.ndarray, labels: np.ndarray) -> float:
-    """The likeliest slope. Without a prior it would be infinite where all held-out examples were on their side."""
+    """The most probable slope. Without a prior it would be infinite if all held-out labels were right."""
 
     def loss(log_slope):
         fitted = log_softmax(log_priors + np.exp(log_slope) * evidence, axis=1)

@@ -1,4 +1,4 @@
-"""Predictions from what is known of a row: weights applied to the conditional means of what is missing."""
+"""Predictions for rows known in part: weights applied to the conditional means of missing values."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +13,12 @@ from sparing.kernels import condition_rows as kernel
 if TYPE_CHECKING:
     from sparing.models.gaussian import Gaussian
 
-WORTH_THREADS = 1_000  # rows, from which threads pay
-LARGEST_CONDITION = 1e8  # of correlations, up to which their inverse is precise enough to condition by
+WORTH_THREADS = 1_000  # rows from which threads are faster
+LARGEST_CONDITION = 1e8  # condition number of correlations up to which their inverse is accurate enough
 
 
 class FromKnown(NamedTuple):
-    """What rows known in part say of w'x."""
+    """The distribution of w'x given the known part of each row."""
 
     means: np.ndarray  # E[w'x | x_S] less the mean of w'x: (n, n_outputs)
     unexplained: np.ndarray  # Cov(w'x | x_S) between outputs: (n, n_outputs, n_outputs)
@@ -27,11 +27,11 @@ class FromKnown(NamedTuple):
 class Conditional:
     r"""The distribution of :math:`w^T x` given a part of x, for a Gaussian x.
 
-    With S known and M missing, the mean of :math:`w^T x` moves by
+    With S known and M missing, the mean of :math:`w^T x` changes by
     :math:`w_S^T \tilde x_S + w_M^T \Sigma_{MS} \Sigma_{SS}^{-1} \tilde x_S`, and
-    :math:`w_M^T (\Sigma_{MM} - \Sigma_{MS} \Sigma_{SS}^{-1} \Sigma_{SM}) w_M` of its variance is left. A dense
-    covariance is conditioned by the smaller of two systems, that of what is known or that of what is missing; factors
-    by the posterior of the factors, without a d × d matrix.
+    :math:`w_M^T (\Sigma_{MM} - \Sigma_{MS} \Sigma_{SS}^{-1} \Sigma_{SM}) w_M` of its variance is left. For a dense
+    covariance this solves the smaller of two systems, that of the known or that of the missing attributes. For factors
+    it uses the posterior of the factors, without a d × d matrix.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Conditional:
 
     @cached_property
     def _precision(self) -> np.ndarray | None:
-        """The inverse of a dense covariance, unless rounding would spoil it."""
+        """The inverse of a dense covariance; None if rounding errors would be too large."""
         covariance = self.gaussian.covariance
         scales = np.sqrt(np.diagonal(covariance))
         correlations = covariance / np.outer(scales, scales)
@@ -101,14 +101,14 @@ class Conditional:
 
 
 def _by_pattern(missing: np.ndarray) -> np.ndarray:
-    """An order of rows that brings equal patterns together, and patterns that begin alike near each other."""
+    """An order of rows in which equal patterns are adjacent, and patterns with equal beginnings are close."""
     packed = np.packbits(missing, axis=1)
     padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
     return np.lexsort(np.ascontiguousarray(padded).view(">u8").T[::-1])
 
 
 def _in_parts(order: np.ndarray, task) -> None:
-    """``task(part)`` over parts of the rows, on all cores: rows do not depend on each other."""
+    """Call ``task(part)`` for parts of the rows, on all cores."""
     cores = os.cpu_count() or 1
     if order.size < WORTH_THREADS or cores == 1:
         if order.size:

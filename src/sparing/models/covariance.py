@@ -13,10 +13,10 @@ from sparing.models.gaussian import Candidate, Gaussian
 def covariance_gradients(
     data: StandardizedCells, covariance: np.ndarray, last: int | None = None
 ) -> tuple[np.ndarray, float]:
-    r"""The gradient W of the log-likelihood in the covariance, and the log-likelihood.
+    r"""The gradient W of the log-likelihood with respect to the covariance, and the log-likelihood.
 
-    :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}` with :math:`a = \Sigma_S^{-1} x_S`, over all examples, or those before
-    ``last``, each times its weight.
+    :math:`W + W^T = \sum a a^T - \Sigma_S^{-1}` with :math:`a = \Sigma_S^{-1} x_S`, summed over all examples, or those
+    before ``last``, with their weights.
     """
 
     def add(first, last):
@@ -35,10 +35,9 @@ def covariance_iterates(
 ) -> Iterator[np.ndarray]:
     r"""The covariance of attributes and targets after one EM iteration, two, and so on.
 
-    It starts from ``start``, or else from ``target``, toward which it is shrunk with prior sample size ``prior``. The
-    expectation step has
-    :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma`, the middle padded with zeros: so examples
-    only add up gradients.
+    It starts from ``start``, or else from ``target``, toward which it is shrunk with prior sample size ``prior``. In
+    the expectation step, :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma` with the middle factor
+    padded with zeros, so that only gradients need to be summed over examples.
     """
     n, covariance = data.total, target if start is None else start
     while True:
@@ -49,7 +48,7 @@ def covariance_iterates(
 
 def covariance_candidate(setting: str, data: StandardizedCells, covariance: np.ndarray) -> Candidate:
     """The regression of targets on attributes that a joint covariance of standardized cells implies."""
-    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # so that cells are not kept alive
+    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # the closure must not keep cells in memory
     weights = data.weights(np.linalg.solve(covariance[:d, :d], covariance[:d, d:]))
     return Candidate(
         setting, weights, lambda: Gaussian.of_covariance(means, covariance[:d, :d] * np.outer(spreads, spreads))

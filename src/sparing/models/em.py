@@ -1,4 +1,4 @@
-"""What the models that are fitted by expectation-maximisation (EM) on bought cells have in common."""
+"""What all models share that are fitted to cells by expectation-maximisation (EM)."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,37 +12,37 @@ from sparing.cells import Cells, OnePart
 from sparing.kernels.sweep import Block, Looks, new_block
 from sparing.models.summary import Summary
 
-WORTH_THREADS = 10_000  # cells, from which threads pay
-PARTS = 4  # many examples are summed in as many parts, whatever the number of cores, on which no result depends
+WORTH_THREADS = 10_000  # cells from which threads are faster
+PARTS = 4  # parts of a sum over many examples; a constant, so that results do not depend on the number of cores
 
 
 class Standardization:
-    """Attributes and targets centred and of unit variance: how often they were seen, and the way back."""
+    """Attributes and targets with mean zero and unit variance: their counts, and the way back to original units."""
 
     def __init__(self, summary: Summary, total: float):
         self.summary, self.spreads, self.target_spreads = summary, summary.spreads, summary.target_spreads
         self.n_attributes, self.n_outputs = summary.means.size, summary.target_means.size
-        self.total = total  # the number of examples, where none has another weight than one
+        self.total = total  # the sum of the examples' weights
         self.counts = np.concatenate([summary.counts, np.full(self.n_outputs, total)])
 
     def weights(self, standardized: np.ndarray) -> np.ndarray:
-        """Weights in the attributes' and targets' own units, of attributes whose scale is known."""
+        """Weights in the original units of attributes and targets; zero for attributes whose scale is unknown."""
         return self.summary.known[:, None] * standardized / self.spreads[:, None] * self.target_spreads
 
 
 class StandardizedCells(Standardization, OnePart):
-    """Cells in such units, short examples first; many examples are summed in ``n_parts`` parts, on all cores."""
+    """Standardized cells, short examples first; sums over many examples have ``n_parts`` parts, on all cores."""
 
     def __init__(self, cells: Cells, summary: Summary, n_parts: int = PARTS):
         super().__init__(summary, float(cells.weights.sum()))
         sizes = np.diff(cells.starts)
-        self.places = np.arange(cells.n_examples)  # where each example went
-        if np.any(np.diff(sizes) < 0):  # examples of equal length are processed side by side
+        self.places = np.arange(cells.n_examples)  # the new position of each example
+        if np.any(np.diff(sizes) < 0):  # sort, since kernels process examples of equal length together
             order = np.argsort(sizes, kind="stable")
             self.places[order] = np.arange(order.size)
             cells = cells.take(order)
         values = cells.values - summary.means[cells.attributes]
-        values /= self.spreads[cells.attributes]  # in place: cells may be very many
+        values /= self.spreads[cells.attributes]  # in place, since there may be very many cells
         targets = (cells.targets - summary.target_means) / self.target_spreads
         self.looks = Looks(cells.starts, cells.attributes, values, targets, cells.weights)
         self.n_examples, self.n_parts = cells.n_examples, n_parts
@@ -50,7 +50,7 @@ class StandardizedCells(Standardization, OnePart):
         self._blocks: dict[int, Block] = {}
 
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
-        """``task(first, last)`` over parts of the examples, or of some of them, on all cores."""
+        """The results of ``task(first, last)`` for parts of the examples, or of some of them, on all cores."""
         last = self.n_examples if last is None else last
         if self.n_parts == 1 or self.looks.starts[last] - self.looks.starts[first] < WORTH_THREADS:
             return [task(first, last)] if first < last else []
@@ -60,22 +60,22 @@ class StandardizedCells(Standardization, OnePart):
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        """Threads that live as long as these cells: starting them anew for each of many short calls takes longer."""
+        """Threads that live as long as these cells, since starting them for each of many short calls takes longer."""
         return ThreadPoolExecutor(os.cpu_count())
 
     def up_to(self, rows: float) -> int:
-        """How many examples, the first ones, have no more cells and targets than this."""
+        """The number of examples, which come first, that have no more cells and targets than this."""
         return int(np.searchsorted(self.rows, rows, side="right"))
 
     def block(self, last: int) -> Block:
-        """Scratch space for the examples before this one, which no two parts of them share."""
+        """Scratch space for one part of the examples before ``last``."""
         if last not in self._blocks:
             self._blocks[last] = new_block(int(self.rows[last - 1]))
         return self._blocks[last]
 
 
 def standardize(cells: Cells, summary: Summary) -> StandardizedCells:
-    """Cells in units of this summary: here, or where their parts are."""
+    """Cells standardized by this summary: here, or on the machines that hold their parts."""
     return StandardizedCells(cells, summary) if isinstance(cells, Cells) else cells.standardized(summary)
 
 

@@ -1,4 +1,4 @@
-"""A factor model of the bought cells, by expectation-maximisation: best when looks are few, and for very wide data."""
+"""A factor model of cells, fitted by expectation-maximisation: best if looks are few, and for very wide data."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,15 @@ from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.summary import pair_moments
 
 PRIOR = 4.0  # prior sample size by which loadings are shrunk toward zero
-LEAST_NOISE = 1e-3  # of an attribute's variance
-DECREASE = 0.01  # of the log-likelihood per example, that an iteration may have
+LEAST_NOISE = 1e-3  # smallest noise, as a fraction of an attribute's variance
+DECREASE = 0.01  # largest decrease of the log-likelihood per example that an iteration may have
 MOST_CAUTION = 1e6
-WIDEST_START = 2000  # attributes, up to which EM starts from pairwise correlations
-WIDEST_SPECTRUM = 300  # attributes and targets, up to which a whole spectrum is quicker than its ends
+WIDEST_START = 2000  # attributes up to which EM starts from pairwise correlations
+WIDEST_SPECTRUM = 300  # attributes and targets up to which a full eigendecomposition is faster than a partial one
 
 
 def initial_factors(cells: Cells, data: StandardizedCells, rank: int) -> kernel.Factors:
-    """Where EM starts: the leading part of the pairwise correlations, less their noise; at random where d is large."""
+    """The start of EM: leading eigenvectors of the pairwise correlations, less their noise; random if d is large."""
     size, d = data.n_attributes + data.n_outputs, data.n_attributes
     if d > WIDEST_START:
         random = np.random.default_rng(rank).standard_normal((size, rank))
@@ -65,17 +65,17 @@ def em_step(
     EM regresses each attribute on the expected factors: with :math:`A_i = \sum E[z z^T]` over the :math:`n_i` examples
     that saw it, its loadings move by :math:`(A_i + \kappa I)^{-1} (\psi_i g_i - \kappa L_i)`, where :math:`g_i` is the
     gradient of the log-likelihood. Here :math:`(n_i + q) S` replaces :math:`A_i`: S is the mean of :math:`E[z z^T]`
-    over all examples, and q the number of factors that an example informs of. If the examples of an attribute are a
-    fair sample, :math:`A_i` is below twice that, which is nearly always enough for the likelihood to increase, and no
-    matrix is kept per attribute. If they are not, more ``caution`` multiplies it. Expanding the factors' covariance to
-    S and folding it back into the loadings replaces many iterations by one (Liu, Rubin & Wu 1998).
+    over all examples, and q the number of factors that an example informs about. If the examples of an attribute are a
+    random sample, :math:`A_i` is below twice that, so that the likelihood nearly always increases, and no matrix is
+    stored per attribute. If they are not, a larger ``caution`` multiplies it. Expanding the factors' covariance to S
+    and folding it back into the loadings replaces many iterations by one (Liu, Rubin & Wu 1998).
     """
     loadings, noise = factors
     rank = loadings.shape[1]
     sizes, axes = eigh(np.eye(rank) + loadings.T @ gradients.loadings / data.total)
     along, uphill = loadings @ axes, noise[:, None] * (gradients.loadings @ axes)
     shared = np.sum(along**2, axis=1)
-    informed = min(rank, data.counts @ (shared / (shared + noise)) / data.total)  # a cell informs of one at most
+    informed = min(rank, data.counts @ (shared / (shared + noise)) / data.total)  # a cell informs about at most one
     curvature = caution * (data.counts + informed * (data.counts > 0))[:, None] * sizes
     move = (uphill - PRIOR * along) / (curvature + PRIOR)
     squares = noise * (data.counts + noise * gradients.noise)  # expected squared noise, before the move
@@ -86,10 +86,9 @@ def em_step(
 
 
 def em_iterates(data: StandardizedCells, factors: kernel.Factors) -> Iterator[kernel.Factors]:
-    """Iteration after iteration; one that decreases the likelihood is undone and repeated with more caution.
+    """The iterates of EM; an iteration that decreases the likelihood is undone and repeated with more caution.
 
-    It counts as a decrease if the likelihood falls both alone and together with the prior, which the expansion of
-    parameters leaves out of account.
+    A decrease is one of the likelihood both with and without the prior, which parameter expansion ignores.
     """
     gradients, caution = data.summed(factor_gradients, factors), 1.0
     while True:
@@ -104,7 +103,7 @@ def em_iterates(data: StandardizedCells, factors: kernel.Factors) -> Iterator[ke
 
 
 def _objectives(factors: kernel.Factors, gradients: kernel.Gradients) -> np.ndarray:
-    """The log-likelihood, alone and with the log of the prior."""
+    """The log-likelihood, without and with the log of the prior."""
     penalty = (PRIOR * np.sum(factors.loadings**2, axis=1) + 1.0) / (2.0 * factors.noise) + np.log(factors.noise)
     return gradients.likelihood[0] - np.array([0.0, penalty.sum()])
 
@@ -116,7 +115,7 @@ def factor_iterates(cells: Cells, data: StandardizedCells, rank: int) -> Iterato
 
 def factor_candidate(setting: str, data: StandardizedCells, factors: kernel.Factors) -> Candidate:
     r"""The regression that factors imply: :math:`\Psi^{-1} L (I + L^T \Psi^{-1} L)^{-1} l_y` standardized."""
-    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # so that cells are not kept alive
+    d, means, spreads = data.n_attributes, data.summary.means, data.spreads  # the closure must not keep cells in memory
     loadings, noise = factors.loadings[:d], factors.noise[:d]
     precise = loadings / noise[:, None]
     gram = np.eye(precise.shape[1]) + loadings.T @ precise

@@ -1,4 +1,4 @@
-"""The gradient of a factor model's log-likelihood, computed in the quickest way for each example."""
+"""The gradient of a factor model's log-likelihood, computed in the fastest way for each example."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from sparing.kernels.sweep import own_lines
 from sparing.models.covariance import covariance_gradients
 from sparing.models.em import StandardizedCells
 
-SHORT = 1.5  # cells and targets per factor, up to which systems of those are quicker than systems of factors
-TABLE = 1 << 17  # covariances, up to which (and up to two per cell) a table of them is quicker than products
+SHORT = 1.5  # cells and targets per factor up to which it is faster to solve for them than for the factors
+TABLE = 1 << 17  # covariances, and at most two per cell, up to which a table of them is faster than products
 
 
 def implied_covariance(factors: kernel.Factors) -> np.ndarray:
-    r"""Of attributes and targets: :math:`L L^T + \Psi`."""
+    r"""The covariance of attributes and targets, :math:`L L^T + \Psi`."""
     return factors.loadings @ factors.loadings.T + np.diag(factors.noise)
 
 
 def covariance_parts(factors: kernel.Factors, n_outputs: int) -> kernel.Parts:
-    """The same, in parts."""
+    """The parts from which the kernels compute entries of that covariance."""
     loadings = own_lines(factors.loadings.shape)
     loadings += factors.loadings
     targets = loadings[len(loadings) - n_outputs :]
@@ -25,7 +25,7 @@ def covariance_parts(factors: kernel.Factors, n_outputs: int) -> kernel.Parts:
 
 
 def factor_gradients(data: StandardizedCells, factors: kernel.Factors) -> kernel.Gradients:
-    """The log-likelihood of all cells and targets, and its gradient in loadings and noise."""
+    """The log-likelihood of all cells and targets, and its gradient with respect to loadings and noise."""
     rank = factors.loadings.shape[1]
     few = data.up_to(SHORT * rank)
 

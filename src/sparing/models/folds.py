@@ -1,4 +1,4 @@
-"""Which examples are held out, and which of very many are enough to choose by."""
+"""Folds of cross-validation, and evenly spaced subsets of very many examples."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from sparing.cells import Cells
 from sparing.models.blocks import block_numbers
 
 FOLDS = 4  # of cross-validation
-JUDGES = 20_000  # examples at most by which candidates are compared
+JUDGES = 20_000  # maximum number of held-out examples that candidates are compared on
 
 
 def folds(cells: Cells, n: int = FOLDS) -> np.ndarray:
-    """The fold of each example. Blocks are in one fold; else those that are left of very many examples take turns.
+    """The fold of each example. A block lies within one fold; without blocks, spaced examples take turns.
 
-    It is the same for an example among all and among those that are left of very many.
+    An example has the same fold among all examples as in the subset that :func:`thinned` leaves.
     """
     if cells.blocks is not None and block_numbers(cells) is not None:
         return cells.blocks % n
@@ -20,7 +20,7 @@ def folds(cells: Cells, n: int = FOLDS) -> np.ndarray:
 
 
 def thinned(cells: Cells, most: int = JUDGES) -> Cells:
-    """As many examples at most, evenly spaced."""
+    """At most ``most`` examples, evenly spaced."""
     return cells.every(_spacing(cells.n_examples, most))
 
 

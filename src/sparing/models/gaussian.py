@@ -14,12 +14,12 @@ from sparing.models.conditional import Conditional, FromKnown
 from sparing.models.summary import Summary
 from sparing.models.trees import BoostedTrees
 
-ROWS_AT_ONCE = 10_000  # that functions are computed of, to bound memory
+ROWS_AT_ONCE = 10_000  # rows whose functions are computed at once, to bound memory
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    r"""Means and covariance :math:`L L^T + \Psi` of some variables: dense, or by a few factors.
+    r"""Means and covariance :math:`L L^T + \Psi` of some variables, given as a matrix or by a few factors.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Gaussian:
     noise : array of shape (d,)
         The diagonal of :math:`\Psi`.
     dense : array of shape (d, d), optional
-        The covariance itself, in place of factors.
+        The covariance itself, instead of factors.
 
     Examples
     --------
@@ -44,23 +44,23 @@ class Gaussian:
 
     @classmethod
     def of_factors(cls, means, loadings, noise) -> Self:
-        """By loadings of common factors and the variance that is each variable's own."""
+        """A Gaussian with these loadings of common factors and this noise of each variable."""
         return cls(np.asarray(means, float), np.asarray(loadings, float), np.asarray(noise, float))
 
     @classmethod
     def of_covariance(cls, means, covariance) -> Self:
-        """By a covariance matrix."""
+        """A Gaussian with this covariance matrix."""
         covariance = np.asarray(covariance, float)
         return cls(np.asarray(means, float), np.zeros((len(covariance), 0)), np.zeros(len(covariance)), covariance)
 
     @classmethod
     def uncorrelated(cls, means, variances) -> Self:
-        """Of variables that have nothing to do with each other."""
+        """A Gaussian of uncorrelated variables."""
         return cls.of_factors(means, np.zeros((len(means), 0)), variances)
 
     @property
     def is_uncorrelated(self) -> bool:
-        """Whether it was given without correlations."""
+        """Whether it was made without correlations."""
         return self.dense is None and self.loadings.shape[1] == 0
 
     @property
@@ -72,19 +72,19 @@ class Gaussian:
 
     @property
     def covariance(self) -> np.ndarray:
-        """The covariance matrix, made where it is given by factors."""
+        """The covariance matrix, computed from the factors if necessary."""
         if self.dense is not None:
             return self.dense
         return self.loadings @ self.loadings.T + np.diag(self.noise)
 
     def times(self, weights: np.ndarray) -> np.ndarray:
-        """The covariance times some columns, without making a matrix of factors."""
+        """The covariance times some columns, without forming the matrix."""
         if self.dense is not None:
             return self.dense @ weights
         return self.loadings @ (self.loadings.T @ weights) + self.noise[:, None] * weights
 
     def column(self, variable: int) -> np.ndarray:
-        """The covariances of one variable with all, without making a matrix of factors."""
+        """The covariances of one variable with all others, without forming the matrix."""
         if self.dense is not None:
             return self.dense[:, variable].copy()
         column = self.loadings @ self.loadings[variable]
@@ -109,27 +109,27 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A linear predictor of the targets, and what is known of the attributes beside it.
+    """A linear predictor of the targets, with a Gaussian description of the attributes.
 
     Parameters
     ----------
     weights : array of shape (d, n_outputs)
     intercept : array of shape (n_outputs,)
     residual_variance : array of shape (n_outputs,)
-        What the weights leave unexplained on whole rows, as the model has it.
+        The model's estimate of the variance that the weights leave unexplained on whole rows.
     attributes : Gaussian
         Means and covariance of the attributes.
     calibration : Calibration
         From the variance that the Gaussian leaves unexplained to the errors that held-out examples show.
     facts : dict
-        What was chosen, out of what, and why.
+        What was chosen, among which candidates, and why.
     basis : Basis, optional
-        The functions of columns that weights and the Gaussian speak of, in place of the attributes themselves.
+        The functions of columns that weights and Gaussian refer to, instead of the attributes themselves.
     trees : BoostedTrees, optional
-        Their predictions, with the weight ``trees_share``, are averaged with the others, and with the weight
-        ``trees_share_in_part`` for rows with a missing value, which leave them more to explain.
+        Trees whose predictions are averaged with the others. Their weight is ``trees_share``, or
+        ``trees_share_in_part`` for rows with a missing value, where trees have more to add.
     target_range : pair of arrays of shape (n_outputs,), optional
-        The smallest and the largest target seen, where predictions of regressors are to stay within.
+        The smallest and the largest target seen, if predictions of a regressor must stay within them.
     """
 
     weights: np.ndarray
@@ -150,11 +150,11 @@ class FittedModel:
         return self.basis is None and self.trees is None
 
     def predict(self, X) -> np.ndarray:
-        """Predictions for rows, dense or sparse, whole or with NaN for what is missing: (n, n_outputs)."""
+        """Predictions for rows, dense or sparse, whole or with NaN for missing values: (n, n_outputs)."""
         return self.from_known(X).means
 
     def from_known(self, X) -> FromKnown:
-        """Predictions from what is known of rows, and the covariances of outputs that what is missing leaves."""
+        """Predictions for rows known in part, and the covariances of outputs that missing values leave unexplained."""
         n, m = X.shape[0], self.intercept.size
         holes = _rows_with_holes(X)
         if not holes.any():
@@ -177,7 +177,7 @@ class FittedModel:
         return self.with_trees(predictions, X)
 
     def _from_parts(self, X: np.ndarray) -> FromKnown:
-        """A column's functions are known or missing together."""
+        """Predictions for rows with missing values; all functions of a column are known or missing together."""
         rows = X
         if self.basis is not None:
             missing = np.repeat(np.isnan(X), np.diff(self.basis.starts), axis=1)
@@ -186,33 +186,33 @@ class FittedModel:
         return FromKnown(self.with_trees(means + self.center, X), unexplained)
 
     def with_trees(self, predictions: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Predictions of weights or curves for some rows, averaged with those of trees, if there are any."""
+        """The predictions of weights or curves for these rows, averaged with those of trees if there are any."""
         if self.trees is None:
             return predictions
         missing = np.isnan(X)
         share = np.where(missing.any(axis=1), self.trees_share_in_part, self.trees_share)
-        share[missing.all(axis=1)] = 0.0  # trees have nothing to go by
+        share[missing.all(axis=1)] = 0.0  # trees add nothing if nothing is known
         return predictions + share[:, None] * (self.trees.predict(X) - predictions)
 
     @property
     def center(self) -> np.ndarray:
-        """What is predicted where nothing is known, trees aside: the mean target."""
+        """The prediction if nothing is known, without trees: the mean target."""
         return self.intercept + self.attributes.means @ self.weights
 
     @cached_property
     def conditional(self) -> Conditional:
-        """What a part of a row says of the rest."""
+        """The distribution of predictions given a part of a row."""
         return Conditional(self.attributes, self.weights)
 
     @cached_property
     def classes(self) -> Classes:
-        """Probabilities of classes, where the targets are -1 and +1."""
+        """Class probabilities, if the targets are -1 and +1."""
         return Classes.of(self)
 
     def effect(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """What a column adds to the prediction, trees aside: values of the column, and its part there.
+        """Some values of a column, and what the column adds to the prediction at these values, without trees.
 
-        The part is linear between those values, and constant outside them unless the model is linear.
+        In between this is linear; outside it is constant, unless the model is linear.
         """
         if self.basis is None:
             values = self.attributes.means[column] + np.array([-2.0, 0.0, 2.0]) * self.spreads[column]
@@ -228,7 +228,7 @@ class FittedModel:
 
     @property
     def importance(self) -> np.ndarray:
-        """The standard deviation of what each column adds to the predictions, trees aside: (d, n_outputs)."""
+        """The standard deviation of what each column adds to the predictions, without trees: (d, n_outputs)."""
         if self.basis is None:
             return np.abs(self.weights) * self.spreads[:, None]
         spreads = np.concatenate([column.spreads for column in self.basis.columns])
@@ -250,7 +250,7 @@ def _rows_with_holes(X) -> np.ndarray:
 
 
 class Candidate(NamedTuple):
-    """Weights under one setting of a model, and the Gaussian that they follow from, which is made on demand."""
+    """The weights under one setting of a model, and the Gaussian that they follow from, computed on demand."""
 
     setting: str
     weights: np.ndarray
@@ -260,7 +260,7 @@ class Candidate(NamedTuple):
 def fitted_model(
     summary: Summary, weights: np.ndarray, source: Candidate, facts: dict[str, Any], basis: Basis | None = None
 ) -> FittedModel:
-    r"""A model with these weights, which may be an average, and the Gaussian of the candidate they come from.
+    r"""A model with these weights, which may be an average over candidates, and the Gaussian of one candidate.
 
     With :math:`c = \Sigma w_0` for the candidate's own weights :math:`w_0`, the residual variance is
     :math:`\sigma_y^2 - 2 c^T w + w^T \Sigma w`.

@@ -1,31 +1,30 @@
-"""Regression on mean-imputed rows: what many do first, and right where attributes are uncorrelated."""
+"""Regression on mean-imputed rows: a common first choice, and the right one if attributes are uncorrelated."""
 
 import numpy as np
 from scipy.linalg import solve
 
 from sparing.cells import Cells
-from sparing.models.folds import folds
+from sparing.models.folds import FOLDS, folds
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.summary import Summary, pair_moments, summarize
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # in sums of squares of standardized attributes
-FOLDS = 4
 
 
 def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
     r"""Ridge regression on mean-imputed rows of standardized attributes, with several ridges.
 
     Its normal equations are the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, without a division by how often a pair
-    was seen: so they need no repair. Where attributes are uncorrelated, the mean is the best guess of an unseen value,
-    and this is the right regression; elsewhere it is biased for whole rows. The ridge of an attribute grows with the
-    rarity of its looks: rows seen in part hardly show the noise of its weight, whole rows do.
+    was seen, so they need no repair. If attributes are uncorrelated, the mean is the best guess of an unseen value,
+    and this is the right regression; otherwise it is biased for whole rows. Rarely seen attributes have a larger ridge:
+    the noise of their weights does harm on whole rows, though hardly on rows seen in part.
     """
     moments, spreads = pair_moments(cells, summary), summary.spreads
     gram = moments.attributes * moments.counts / np.outer(spreads, spreads)
     sums = moments.targets * summary.counts[:, None] / np.outer(spreads, summary.target_spreads)
     candidates, known = [], summary.known[:, None]
     seldom = np.diag(max(summary.counts.mean(), 1.0) / np.maximum(summary.counts, 1.0))
-    for ridge in ridges:  # a factor for each is quicker than a spectrum for all
+    for ridge in ridges:  # a factorisation for each is faster than one eigendecomposition for all
         weights = known * solve(gram + ridge * seldom, sums, assume_a="pos")
         weights = weights / spreads[:, None] * summary.target_spreads
         candidates.append(uncorrelated(f"ridge {ridge:g}", summary, weights))
@@ -33,7 +32,7 @@ def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Ca
 
 
 def uncorrelated(setting: str, summary: Summary, weights: np.ndarray) -> Candidate:
-    """A candidate that takes attributes for uncorrelated."""
+    """A candidate that treats attributes as uncorrelated."""
     return Candidate(setting, weights, lambda: Gaussian.uncorrelated(summary.means, summary.variances))
 
 

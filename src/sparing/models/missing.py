@@ -1,4 +1,4 @@
-"""Means of rows with holes that no design made: what is seen says what is missing, on average."""
+"""Means of attributes with missing values that no design chose, given the values that were seen."""
 
 from dataclasses import replace
 
@@ -9,16 +9,16 @@ from sparing.models.gaussian import FittedModel, Gaussian
 from sparing.models.risk import from_seen
 from sparing.models.summary import Summary, summarize
 
-ITERATIONS = 10  # of EM for the means; each takes away all of their error but the fraction that is missing
-WIDEST = 1000  # attributes, or functions of them, up to which the joint covariance is made
-LEAST_NOISE = 1e-3  # of a target's variance, for the joint covariance to have an inverse
+ITERATIONS = 10  # EM iterations for the means; each multiplies their error by the fraction that is missing
+WIDEST = 1000  # attributes, or functions of them, up to which the joint covariance is formed
+LEAST_NOISE = 1e-3  # smallest residual variance over that of the target, so that the joint covariance has an inverse
 
 
 def with_conditional_means(model: FittedModel, cells: Cells) -> FittedModel:
-    r"""The model with means and intercept that hold where values are missing at random given what is seen.
+    r"""The model with means and intercept that are valid if values are missing at random given what is seen.
 
-    Averages over the values that are there are biased if holes follow other attributes or the target. The maximum-
-    likelihood means are averages of :math:`E[x | x_S, y]`, found by EM under the model's covariance of both.
+    Averages over available values are biased if missingness depends on other attributes or on the target. Maximum-
+    likelihood means are averages of :math:`E[x | x_S, y]`, computed by EM under the model's joint covariance.
     """
     basis = model.basis
     seen = cells if basis is None else basis.expand(cells)
@@ -43,7 +43,7 @@ def with_conditional_means(model: FittedModel, cells: Cells) -> FittedModel:
 
 
 def _joint(model: FittedModel) -> Gaussian:
-    """Attributes and targets together, by the model's covariance, weights and residual variances."""
+    """The joint Gaussian of attributes and targets, from the model's covariance, weights and residual variances."""
     covariance = model.attributes.covariance
     with_targets = model.attributes.times(model.weights)
     targets = model.weights.T @ with_targets
@@ -53,7 +53,7 @@ def _joint(model: FittedModel) -> Gaussian:
 
 
 def _with_targets(cells: Cells) -> Cells:
-    """Cells in which the targets are attributes, too, seen of every example."""
+    """Cells in which the targets are further attributes, seen for every example."""
     both, outputs = Cells(cells.n_attributes + cells.n_outputs), cells.n_outputs
     sizes = np.diff(cells.starts)
     order = np.argsort(

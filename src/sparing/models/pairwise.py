@@ -1,4 +1,4 @@
-"""Pairwise moments: the covariance of what was seen together, repaired, regularised by its own noise, and solved."""
+"""Regression on pairwise covariances: estimated from pairs seen together, made positive, and regularised."""
 
 from functools import cached_property
 from warnings import catch_warnings, simplefilter
@@ -12,12 +12,12 @@ from sparing.models.blocks import block_numbers
 from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
 from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
 
-RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # in sizes of the noise, about the most negative eigenvalue
-USUAL_RIDGE = 0.5  # where none can be chosen
+RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # as multiples of the noise, about the most negative eigenvalue
+USUAL_RIDGE = 0.5  # if none can be chosen
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.02)  # of the lasso, relative to the largest useful one
 USUAL_PENALTY = 0.18
 PATH_STEPS = 500
-LEFT_OUT = 20  # groups of blocks at most, one after the other, for standard errors
+LEFT_OUT = 20  # maximum number of groups of blocks in the jackknife for standard errors
 
 
 class RepairedCovariance:
@@ -40,7 +40,7 @@ class RepairedCovariance:
     def _noise_of_averages(self, moments: PairMoments, summary: Summary) -> float:
         r"""The largest :math:`\sqrt{\sum_j s_i^2 s_j^2 / n_{ij}}`: half the norm of independent noise.
 
-        Where a few attributes were seen together often, no eigenvalue is negative although there is noise.
+        If a few attributes were often seen together, no eigenvalue is negative although there is noise.
         """
         variances = summary.variances / self.units**2
         pairs = np.divide(1.0, moments.counts, out=np.zeros(moments.counts.shape), where=moments.counts > 0)
@@ -56,11 +56,11 @@ class RepairedCovariance:
         return (self.vectors * np.maximum(self.values, 0.0)) @ self.vectors.T
 
     def covariance(self, ridge: float) -> np.ndarray:
-        """The repaired covariance with its ridge, in these units."""
+        """The repaired covariance plus the ridge, in these units."""
         return self._clipped + ridge * np.eye(len(self.units))
 
     def gaussian(self, means: np.ndarray, ridge: float) -> Gaussian:
-        """The same in the attributes' own units."""
+        """The Gaussian with this covariance in the attributes' own units."""
         return Gaussian.of_covariance(means, self.covariance(ridge) * np.outer(self.units, self.units))
 
 
@@ -89,7 +89,7 @@ def lasso_candidates(cells: Cells, summary: Summary, penalties=PENALTIES) -> lis
 
 
 def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str, np.ndarray]]:
-    """Minimisers of w'Cw/2 - c'w + alpha |w|_1, alpha relative to the smallest that leaves no weight; with a name."""
+    """Minimisers of w'Cw/2 - c'w + alpha |w|_1, each with a name; alpha is relative to the least that zeroes w."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lars_path_gram
 
@@ -100,11 +100,11 @@ def lasso_path(covariance, with_targets, penalties=PENALTIES) -> list[tuple[str,
         if largest == 0.0:
             continue
         with catch_warnings():
-            simplefilter("ignore", ConvergenceWarning)  # a path that ends early is judged like any other
-            alphas, _, path = lars_path_gram(  # in units of the largest: it stops at absolute tolerances
+            simplefilter("ignore", ConvergenceWarning)  # a path that ends early competes like any other
+            alphas, _, path = lars_path_gram(  # in units of the largest, since its tolerances are absolute
                 c / largest, covariance, n_samples=1, method="lasso", max_iter=PATH_STEPS, alpha_min=min(penalties)
             )
-        for column, penalty in zip(weights, penalties, strict=True):  # the path is linear between its corners
+        for column, penalty in zip(weights, penalties, strict=True):  # the path is piecewise linear
             after = min(int(np.searchsorted(-alphas, -penalty)), alphas.size - 1)
             before = max(after - 1, 0)
             width = alphas[before] - alphas[after]
@@ -137,9 +137,9 @@ def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = Non
     :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth moments are
     products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
     :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, plus
-    :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. From whole rows that is what least squares has.
+    :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. For whole rows they are those of least squares.
 
-    Where blocks of examples share a query they are found by leaving out some blocks after the other (a jackknife).
+    If blocks of examples share a query, standard errors come from a jackknife over groups of blocks.
     """
     blocks = block_numbers(cells)
     if blocks is not None:
@@ -161,7 +161,7 @@ def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = Non
 
 
 def _jackknife(cells: Cells, blocks: np.ndarray, ridge: float | None) -> np.ndarray:
-    """Standard errors of the weights by how they change when groups of blocks are left out."""
+    """Standard errors of the weights by a jackknife over groups of blocks."""
     n = min(int(blocks.max()) + 1, LEFT_OUT)
     found = []
     for group in range(n):

@@ -1,4 +1,4 @@
-"""How good a model is, from partly seen examples: what it predicts from the seen parts, and what that explains."""
+"""Predictions of a model for partly seen examples, and the variance that they explain."""
 
 from typing import NamedTuple
 
@@ -15,18 +15,18 @@ from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary
 
 
 class SeenParts(NamedTuple):
-    """What a model makes of the seen part of every example."""
+    """Predictions from the seen part of every example, and the likelihood of that part."""
 
     predictions: np.ndarray  # E[w'x | x_S] less its mean, in standard deviations of the target: (n_examples, n_outputs)
     log_likelihoods: np.ndarray  # of the cells of each example, up to a constant
 
 
 def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
-    r"""Predict the targets of examples from what was seen of them: weights applied to conditional means.
+    r"""Predict the targets of examples from their seen cells: weights applied to conditional means.
 
-    :math:`E[x | x_S] = \mu + \Sigma_{\cdot S} \Sigma_{SS}^{-1} (x_S - \mu_S)`. So :math:`\Sigma w`, gathered at the
-    cells of an example, times :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)` is all that is needed. A mean that was estimated
-    from few looks adds its own variance to that of the cell.
+    As :math:`E[x | x_S] = \mu + \Sigma_{\cdot S} \Sigma_{SS}^{-1} (x_S - \mu_S)`, the prediction is the inner product
+    of :math:`(\Sigma w)_S` and :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)`. A mean that was estimated from few looks adds
+    its own variance to that of the cell.
     """
     data = StandardizedCells(cells, summary)
     solved, likelihoods = _solved(data, gaussian, data.looks.values)
@@ -35,7 +35,7 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
 
 
 def seen_variances(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.ndarray) -> np.ndarray:
-    r"""The variances that predictions from seen parts have in the model, whatever the values: (n_examples, n_outputs).
+    r"""The variances of predictions from seen parts according to the model: (n_examples, n_outputs).
 
     With :math:`g = \Sigma w` they are :math:`g_S^T \Sigma_{SS}^{-1} g_S`, in units of the targets' variances.
     """
@@ -48,7 +48,7 @@ def seen_variances(cells: Cells, summary: Summary, gaussian: Gaussian, weights: 
 
 
 def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
-    r""":math:`\Sigma_{SS}^{-1} v_S` of each example as a row, with v for its standardized values, and likelihoods."""
+    r""":math:`\Sigma_{SS}^{-1} v_S` as one row per example, with standardized values v, and log-likelihoods."""
     looks = data.looks._replace(values=values, targets=np.empty((data.n_examples, 0)))
     counts, spreads = data.summary.counts, data.spreads
     doubt = np.where(counts < LOOKS_FOR_A_SCALE, 1.0 / np.maximum(counts, 1.0), 0.0)

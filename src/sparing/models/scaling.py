@@ -1,7 +1,7 @@
-"""Units so extreme that squares leave the range of numbers: taken out before a fit and put back after it.
+"""Units so extreme that squares would overflow or vanish: values are rescaled before a fit and restored after it.
 
-Powers of two are exact. So a model of values times 1e200 is that of the values themselves, up to the unit; where no
-unit is extreme, nothing is touched.
+Scales are powers of two, so rescaling is exact: a model of values times 1e200 is that of the values themselves, up to
+units. If no unit is extreme, nothing is changed.
 """
 
 from collections.abc import Callable
@@ -14,23 +14,23 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.models.gaussian import FittedModel, Gaussian
 
-EXTREME = 200  # binary exponent: sums of products of four values are numbers up to there
+EXTREME = 200  # binary exponent up to which sums of products of four values do not overflow
 
 
 class Exponents(NamedTuple):
-    """Units as powers of two; zero where they are not extreme."""
+    """Units as exponents of two; zero if a unit is not extreme."""
 
     attributes: np.ndarray
     targets: np.ndarray
 
     @property
     def any(self) -> bool:
-        """Whether some unit is extreme."""
+        """Whether any unit is extreme."""
         return bool(self.attributes.any() or self.targets.any())
 
 
 def extreme_units(cells: Cells) -> Exponents:
-    """By the largest value of each attribute and target."""
+    """The extreme units, judged by the largest value of each attribute and target."""
     attributes, targets = np.split(cells.summed(_largest, combine=np.maximum), [cells.n_attributes])
     return Exponents(_extreme(attributes), _extreme(targets))
 
@@ -60,7 +60,7 @@ def _moderate(cells: Cells, units: Exponents) -> Cells:
 
 
 def at_any_scale(fit: Callable[..., FittedModel]) -> Callable[..., FittedModel]:
-    """A fit to cells that copes with any units, if it depends on none."""
+    """A fit to cells with any units, made from a fit that does not depend on units."""
 
     @wraps(fit)
     def scaled(cells: Cells, *args, **options) -> FittedModel:
@@ -73,7 +73,7 @@ def at_any_scale(fit: Callable[..., FittedModel]) -> Callable[..., FittedModel]:
 
 
 def _restored(model: FittedModel, units: Exponents) -> FittedModel:
-    """The model in the units of its data. A variance may be too large for a number there: then it is infinite."""
+    """The model in the units of its data. A variance that overflows in these units is infinite."""
     ours, theirs = units
     with np.errstate(over="ignore", under="ignore"):
         basis, attributes, weights = model.basis, model.attributes, model.weights

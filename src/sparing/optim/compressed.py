@@ -20,9 +20,9 @@ NONE = np.empty(0)
 class CompressedState(NamedTuple):
     r"""What CompAdaGrad has learnt.
 
-    Vectors are continued by zeros to a power of two, n', on which ``sketch`` :math:`\Pi` (k by n') has orthonormal
-    rows. ``root`` holds :math:`\Pi G_t \Pi^T`; ``squares`` the diagonal of :math:`P^\perp G_t P^\perp`, None in
-    RadaGrad; ``hidden`` the n' - n further parameters, which no gradient sees but which the step moves.
+    Vectors are padded with zeros to length n', a power of two; ``sketch`` :math:`\Pi` (k by n') has orthonormal rows.
+    ``root`` holds :math:`\Pi G_t \Pi^T`, ``squares`` the diagonal of :math:`P^\perp G_t P^\perp` (None in RadaGrad),
+    and ``hidden`` the n' - n additional parameters, which have no gradient but change with each step.
     """
 
     sketch: SRHT
@@ -70,11 +70,11 @@ def comp_adagrad(
     k : int
         Dimension of the sketch, 0 to n. With 0 this is :func:`adagrad` (times tau), with n :func:`full_adagrad`.
     tau : float, default=1.0
-        How stiff the complement is. Very large values freeze it: :func:`rada_grad`.
+        Divides the steps of the complement. Very large values freeze it, as :func:`rada_grad` does.
     delta : float, default=1e-4
-        :math:`\delta_r` and :math:`\delta_c`, unless they are given: the first is inside the root, the second outside.
+        The default of :math:`\delta_r`, inside the root, and of :math:`\delta_c`, outside it.
     delta_r, delta_c : float, optional
-        One of the two on its own.
+        Values for either of the two.
     scaled : bool, default=False
         Use the sketch scaled by :math:`\sqrt{n/k}`, with n the padded number of parameters, as printed. That is the
         unscaled method with :math:`\eta` and :math:`\tau` times :math:`(k/n)^{3/2}` and :math:`\delta_r` times k/n;
@@ -82,9 +82,9 @@ def comp_adagrad(
     l2, l1 : float, default=0.0
         Strengths of the composite terms :math:`\frac{\lambda}{2} \|x\|_2^2` and :math:`\lambda_1 \|x\|_1`.
     refresh : int, default=16
-        Rounds between two eigendecompositions of the k by k matrix. In between the new gradients are a correction of
-        low rank that is as exact: ``refresh`` changes the time, not the result. It is every round with l1 and while
-        gradients bring new directions; for k up to 32 there are none.
+        Rounds between two eigendecompositions of the k by k matrix. In between, new gradients enter as a correction of
+        low rank that is as accurate: ``refresh`` changes the time, not the result. With l1, and while gradients have
+        new directions, there is one in every round; for k up to 32 none is needed.
     random_state : int, RandomState or None
         Draws the sketch, in ``init``.
 
@@ -118,8 +118,9 @@ def rada_grad(
 ) -> Optimizer:
     r"""RadaGrad (Krummenacher & McWilliams 2014): the sketched part of :func:`comp_adagrad` alone.
 
-    Full-matrix AdaGrad on :math:`\Pi x`; what lies outside the subspace never moves. It is the limit
-    :math:`\tau \to \infty`. (With :math:`\tau = 0` the step would be unbounded.) Parameters as there.
+    Full-matrix AdaGrad on :math:`\Pi x`; the complement of the subspace never changes. It is the limit
+    :math:`\tau \to \infty`. (With :math:`\tau = 0` the step would be unbounded.) Parameters are those of
+    :func:`comp_adagrad`.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def unscaled(options: Strengths, sketch: SRHT) -> Strengths:
     :math:`\delta_r` is divided by n/k; dividing the objective of the step by that changes the rest.
     """
     k, n = sketch.shape
-    part = k / n if k else 1.0  # without a sketch there is nothing to scale
+    part = k / n if k else 1.0  # no scaling without a sketch
     eta, tau = options.step_size * part**1.5, options.tau * part**1.5
     return options._replace(step_size=eta, tau=tau, delta_r=options.delta_r * part)
 
@@ -184,7 +185,7 @@ def advance(x, g, state: CompressedState, options: Strengths, refresh: int) -> t
 
 
 def _diagonal_round(x, g, state: CompressedState, options: Strengths):
-    """k = 0: all is complement."""
+    """One round with k = 0, where everything is complement."""
     new_x, squares = np.empty_like(x), np.empty_like(x)
     eta, _, delta, l2, l1, tau = options
     diagonal_step(x, g, state.squares, eta, tau, delta, l1, l2, new_x, squares)
@@ -192,7 +193,7 @@ def _diagonal_round(x, g, state: CompressedState, options: Strengths):
 
 
 def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tuple[np.ndarray, CompressedState]:
-    """Lemmas 5 and 6: the two subspaces part, and the multiplier keeps the second step outside the first."""
+    """The step by Lemmas 5 and 6: one in each subspace, with a multiplier that keeps the second in the complement."""
     eta, delta_r, delta_c, l2, l1, tau = options
     k, n = state.sketch.shape
     rows, signs, shift = state.sketch.rows, state.sketch.signs, eta * l2
@@ -213,7 +214,7 @@ def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tup
 
 
 def _solve_positive(gram, right) -> np.ndarray:
-    """Solve a positive definite system, whose matrix is used up; as it is symmetric, its transpose needs no copy."""
+    """Solve a positive definite system and overwrite its matrix; the transpose of a symmetric matrix needs no copy."""
     _, solution, failed = lapack.dposv(gram.T, right, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(

@@ -10,7 +10,7 @@ from scipy import special
 from sparing.kernels.root import correct, tridiagonal_solve
 from sparing.linalg.threads import one_blas_thread
 
-DIGITS = 12  # of the rational approximation
+DIGITS = 12  # accuracy of the rational approximation
 SMALL = 32  # rows up to which a tridiagonal form in every round is faster than a decomposition with corrections
 ONE_THREAD = 512  # rows up to which a second BLAS thread costs more than it saves: at 64, 24 to 36 times as much
 NEW_DIRECTION = 1e4  # ratio of a squared entry to the earlier moment above which a correction loses digits
@@ -38,7 +38,7 @@ def no_moments(k: int) -> Root:
 
 
 def add(root: Root, z, *, delta: float, refresh: int) -> Root:
-    """M + z z^T, decomposed again if it is due: see :func:`due`."""
+    """M + z z^T, with a new decomposition if one is :func:`due`."""
     if len(z) <= SMALL:
         moments = renewed(root).moments if len(root.recent) else root.moments
         return Root(moments + z[:, None] * z, *NOTHING)

@@ -11,7 +11,7 @@ Optimizer = tuple[Callable[[Any], Any], Callable[[Any, Any, Any], tuple[np.ndarr
 
 
 class Strengths(NamedTuple):
-    """Options of every optimiser, checked; of the two deltas one serves inside a sketch, one outside."""
+    """The checked options of an optimiser; one delta applies inside a sketch, the other outside."""
 
     step_size: float
     delta_r: float
@@ -22,7 +22,7 @@ class Strengths(NamedTuple):
 
 
 def strengths(step_size, delta, l2, l1, tau=1.0, *, delta_r=None, delta_c=None) -> Strengths:
-    """All of them finite; step size, deltas and tau positive, penalties not negative."""
+    """The options, checked to be finite, with positive step size, deltas and tau, and no negative penalty."""
     delta = checks.positive("delta", delta)
     return Strengths(
         checks.positive("step_size", step_size),
@@ -63,6 +63,6 @@ def pair(gradient, params, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def like(vector: np.ndarray, params) -> np.ndarray:
-    """In the shape and the kind of float of the parameters."""
+    """The vector in the shape and float type of the parameters."""
     params = np.asarray(params)
     return vector.reshape(params.shape).astype(params.dtype if params.dtype.kind == "f" else np.float64, copy=False)

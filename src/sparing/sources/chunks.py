@@ -8,8 +8,8 @@ from sparing import checks
 class ChunkSource:
     """A matrix in chunks on disk: a zarr array, an h5py data set, or anything else with ``shape`` and ``chunks``.
 
-    A block is a row of chunks, all examples of which are read with one query. ``bytes_read`` counts the bytes of the
-    chunks that were touched, as they are in memory.
+    A block is a row of chunks; all of its examples are read with one query. ``bytes_read`` counts the uncompressed
+    bytes of all chunks that were read.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class ChunkSource:
         return np.minimum(self._rows, self.n_examples - starts)
 
     def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
-        """The values of one example: whole chunks are read for them."""
+        """The values of one example; this reads whole chunks."""
         block, row = divmod(int(example), self._rows)
         return self.read_block(block, attributes)[row]
 

@@ -1,4 +1,4 @@
-"""Values behind an interface that is paid per call: what was sent is never paid for twice, and never forgotten."""
+"""Values from a web service that is paid per call: no purchase is paid for twice, and none is lost from the books."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ class HTTPSource(AbstractContextManager):
 
     The body is ``{"example": id, "attributes": [names]}``, the answer ``{"values": {name: number or null}}``; null is
     an unavailable value. The header ``Idempotency-Key`` is a pure function of study, example and attributes. A server
-    that honours it answers a repeated request as it did the first, and charges once. So a fit that was cut short is
-    simply started again, with the same ``random_state``: it asks the same, and pays only for what is new.
+    that honours it gives the same answer to a repeated request, and charges once. So a fit that was interrupted can be
+    started again with the same ``random_state``: it asks for the same values, and pays only for new ones.
 
-    No answer, or one of 409 (a request with this key is under way) or of 500 and above, leaves open whether the
-    purchase was made. It is tried again with the same key, after pauses that double. If it stays open,
+    If there is no answer, or its status is 409 (a request with this key is in progress) or at least 500, it is unknown
+    whether the purchase was made. It is tried again with the same key, after pauses that double. If it remains unknown,
     :class:`~sparing.types.UnknownPurchase` is raised: the purchase counts as made in the ledger that ``run`` was given.
-    :class:`~sparing.types.RefusedPurchase` says that nothing was bought.
+    :class:`~sparing.types.RefusedPurchase` means that nothing was bought.
 
     Connections are kept for further requests; ``close``, or the end of a ``with`` block, closes them.
 
@@ -37,21 +37,21 @@ class HTTPSource(AbstractContextManager):
     ----------
     url : str
     examples : int or sequence
-        How many there are, numbered from 0 on, or what the server calls each of them.
+        The number of examples, numbered from 0, or the server's names of the examples.
     names : sequence of str
-        What the server calls the attributes.
+        The server's names of the attributes.
     study : str
         Purchases for different studies have different keys.
     headers : dict, optional
-        Sent with each request, for a token perhaps.
+        Sent with each request, such as an access token.
     timeout : float
         Seconds to wait for an answer.
     attempts : int
-        Requests at most for one purchase.
+        The maximum number of requests for one purchase.
     pause : float
         Seconds before the second attempt.
     workers : int
-        Requests under way at once, of learners that keep what they buy.
+        The number of simultaneous requests of keeping learners.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class HTTPSource(AbstractContextManager):
         self._client = self._httpx.Client(headers=headers, timeout=checks.positive("timeout", timeout))
 
     def close(self) -> None:
-        """Close all connections; nothing can be read any more."""
+        """Close all connections; after that, nothing can be read."""
         self._client.close()
 
     def __exit__(self, *raised) -> None:
         self.close()
 
     def key(self, example: int, attributes: np.ndarray) -> str:
-        """The idempotency key of a purchase, whatever the order of the attributes."""
+        """The idempotency key of a purchase; it does not depend on the order of the attributes."""
         asked = json.dumps([self.study, self.ids[example], sorted(self.names[at] for at in attributes)])
         return hashlib.sha256(asked.encode()).hexdigest()
 
     def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
-        """The values of these attributes, bought once however often it takes to ask."""
+        """The values of these attributes, bought once even if the request is repeated."""
         names = [self.names[at] for at in attributes]
         key, question = self.key(example, attributes), {"example": self.ids[example], "attributes": sorted(names)}
         maybe_bought, problem = False, ""
@@ -119,9 +119,9 @@ class HTTPSource(AbstractContextManager):
         raise RefusedPurchase(f"{what} were not bought ({problem}).")
 
     def read_batch(self, examples: np.ndarray, queries: list[np.ndarray]) -> list[np.ndarray]:
-        """The values of many examples, some of them asked for at once.
+        """The values of many examples, requested several at a time.
 
-        After an error nothing more is sent, and it is raised when all requests under way are done.
+        After an error no new request is sent, and the error is raised when all open requests are done.
         """
         pool = ThreadPoolExecutor(self.workers)
         try:
@@ -145,7 +145,7 @@ def _values(answer, names: list[str], example: int) -> np.ndarray:
         return np.array([np.nan if values[name] is None else float(values[name]) for name in names])
     except (ValueError, KeyError, TypeError):
         raise ValueError(
-            f"the answer for {', '.join(names)} of example {example} was {answer.text[:200]!r}; it was to be "
+            f"the answer for {', '.join(names)} of example {example} was {answer.text[:200]!r}; it should be "
             '{"values": {name: number or null}} with every name that was asked for.'
         ) from None
 

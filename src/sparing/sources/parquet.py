@@ -1,4 +1,4 @@
-"""Parquet files: of each row group, only the columns that are asked for are read."""
+"""Parquet files, of which only the columns that are asked for are read in each row group."""
 
 import io
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ import numpy as np
 
 from sparing import checks
 from sparing.files import InputError, refuse_missing_file
-from sparing.sources.columns import NamedColumns
+from sparing.sources.named_columns import NamedColumns
 
-SAMPLED = 3  # blocks in which categories are looked for
+SAMPLED = 3  # blocks that are read to find categories
 
 
 class RowGroup(NamedTuple):
-    """Where a block lies: in which file, as which of its row groups."""
+    """The file of a block, and the number of its row group there."""
 
     file: int
     group: int
@@ -32,34 +32,34 @@ class Meter:
 
 
 class MeteredFile(io.FileIO):
-    """A file without buffer or read-ahead, each read of which is counted."""
+    """A file without buffering or read-ahead that counts the bytes read."""
 
     def __init__(self, path: Path, meter: Meter):
         super().__init__(path)
         self._meter = meter
 
     def read(self, size: int | None = -1) -> bytes:
-        """At most so many bytes."""
+        """Read at most ``size`` bytes."""
         found = super().read(-1 if size is None else size)
         self._meter.n_bytes += len(found)
         return found
 
 
 class ParquetSource(NamedColumns):
-    """Rows of one or more Parquet files with the same columns, larger than memory perhaps.
+    """Rows of one or more Parquet files with the same columns, which may be larger than memory.
 
-    A block is a row group: a column of it is read or left out as a whole. Nulls are NaN, which is an unavailable value.
+    A block is a row group, of which a column is read as a whole or not at all. Nulls are NaN, unavailable values.
 
-    Row groups are taken for alike: each is read in a few columns only. If files are sorted, by date perhaps, groups are
-    read in random order, and standard errors go by group; but a model of few groups may still be far off. Row groups
-    should be many: at least as many as there are columns, over the number of those bought. Where a million rows are one
-    group, write the file anew (``pyarrow.parquet.write_table(table, path, row_group_size=10_000)``).
+    Each row group is read in a few columns only, so groups should be similar. In case files are sorted, for example by
+    date, groups are read in random order and standard errors are clustered by group; but a model of few groups may
+    still be far off. There should be at least as many row groups as columns divided by the budget. If a million rows
+    are one group, write the file again (``pyarrow.parquet.write_table(table, path, row_group_size=10_000)``).
 
     Parameters
     ----------
     paths : path, or list of paths
-        A file, or a pattern such as ``"big/*.parquet"``. Rows are numbered through all files, in the order of their
-        names (or in that of the list).
+        A file, or a pattern such as ``"big/*.parquet"``. Rows are numbered consecutively through all files, in the
+        order of their names or of the list.
     drop : names of columns to leave out
 
     Examples
@@ -103,7 +103,7 @@ class ParquetSource(NamedColumns):
 
     @property
     def bytes_read(self) -> int:
-        """Bytes that were read so far, of the files and their footers, as the operating system counts them."""
+        """Bytes of the files, including their footers, that were read so far."""
         return self._meter.n_bytes
 
     def blocks(self) -> np.ndarray:
@@ -111,7 +111,7 @@ class ParquetSource(NamedColumns):
         return np.array([group.n_examples for group in self._groups])
 
     def column_bytes(self) -> np.ndarray:
-        """How many bytes each column takes in each row group: (n_blocks, n_attributes)."""
+        """The number of bytes of each column in each row group: (n_blocks, n_attributes)."""
         sizes = np.empty((len(self._groups), self.n_attributes))
         for block, (file, group, _) in enumerate(self._groups):
             metadata = self._files[file].row_group(group)
@@ -123,13 +123,13 @@ class ParquetSource(NamedColumns):
     # Parts -----------------------------------------------------------------------------------------------------------
 
     def take(self, blocks) -> Self:
-        """A source of these row groups alone, in the order named."""
+        """A source of these row groups only, in this order."""
         some = copy(self)
         some._groups = [self._groups[block] for block in blocks]
         return some
 
     def sample(self, n_blocks: int, *, random_state: int = 0) -> Self:
-        """A source of some row groups alone, drawn at random."""
+        """A source of ``n_blocks`` row groups drawn at random."""
         n_blocks = checks.whole("n_blocks", n_blocks)
         if n_blocks > len(self._groups):
             raise ValueError(f"there are {len(self._groups)} row groups; {n_blocks} cannot be drawn.")
@@ -138,7 +138,7 @@ class ParquetSource(NamedColumns):
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def read(self, example: int, attributes: np.ndarray) -> np.ndarray:
-        """The values of one row; the row group is read for them."""
+        """The values of one row; this reads the columns of its row group."""
         ends = np.cumsum(self.blocks())
         block = int(np.searchsorted(ends, example, side="right"))
         return self.read_block(block, attributes)[example - int(ends[block])]
@@ -156,7 +156,7 @@ class ParquetSource(NamedColumns):
         return checks.no_infinity(values, int(self.blocks()[:block].sum()), attributes)
 
     def sample_frame(self, attributes: np.ndarray) -> Any:
-        """These columns of the first row group, the last, and one between: enough to know common categories."""
+        """These columns of the first, the last and a middle row group, enough to find common categories."""
         from pandas import concat
 
         names = [self.names[at] for at in attributes]
@@ -180,7 +180,7 @@ class ParquetSource(NamedColumns):
                 return _parquet().read_metadata(opened)
             except ImportError:
                 raise
-            except Exception as error:  # the reader raises what it likes on broken bytes
+            except Exception as error:  # the reader raises many kinds of errors on broken bytes
                 raise InputError(f"{path.name} cannot be read as a Parquet file: {error}", "check the file") from error
 
 
@@ -193,7 +193,7 @@ def _parquet():
 
 
 def _paths(paths) -> list[Path]:
-    """The files that are meant."""
+    """The files that a path, a pattern or a list refers to."""
     if isinstance(paths, str | PathLike):
         is_pattern = any(sign in fspath(paths) for sign in "*?[") and not Path(paths).exists()
         found = sorted(glob(fspath(paths), recursive=True)) if is_pattern else [fspath(paths)]

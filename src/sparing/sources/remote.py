@@ -1,4 +1,4 @@
-"""Values held by somebody else: a laboratory, a shop, an interface that is paid per call."""
+"""Values that a function of the user obtains: from a laboratory, a shop or a web service."""
 
 from collections.abc import Callable
 

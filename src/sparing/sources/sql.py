@@ -1,4 +1,4 @@
-"""Tables in a database: of each row only the columns that are asked for are selected."""
+"""Tables in a database, of which only the columns that are asked for are selected in each row."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -8,10 +8,10 @@ import numpy as np
 
 from sparing import checks
 from sparing.files import InputError
-from sparing.sources.columns import NamedColumns
+from sparing.sources.named_columns import NamedColumns
 
-KEYS = 500  # in one statement
-SAMPLED = 1000  # rows in which categories are looked for
+KEYS = 500  # rows per statement
+SAMPLED = 1000  # rows that are read to find categories
 
 
 class SQLSource(NamedColumns, AbstractContextManager):
@@ -20,18 +20,18 @@ class SQLSource(NamedColumns, AbstractContextManager):
     The rows of a batch are read by one statement for each distinct set of columns (and 500 keys): ``SELECT key, a, b
     FROM table WHERE key IN (...)``. NULL is NaN, an unavailable value. Rows that are added later are not seen.
 
-    An engine that was made of a URL is disposed of by ``close``, or at the end of a ``with`` block; one that was passed
-    is left to the caller.
+    An engine that was made from a URL is disposed of by ``close``, or at the end of a ``with`` block; an engine that
+    was passed stays open.
 
     Parameters
     ----------
     engine : SQLAlchemy engine, or URL such as ``"sqlite:///ward.db"`` or ``"postgresql://reader@host/ward"``
     table : str
     key : str
-        The column by which rows are found: unique, and no attribute. Examples are numbered in its order.
+        The column that identifies rows; it is unique, and not an attribute. Examples are numbered in its order.
     drop : names of columns to leave out
     schema : str, optional
-        That of the table, if it is not the usual one.
+        The schema of the table, if it is not the default one.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class SQLSource(NamedColumns, AbstractContextManager):
         return len(self._keys)
 
     def close(self) -> None:
-        """Close the connections of an engine that this source has made."""
+        """Close the connections of an engine that was made from a URL."""
         if not self._passed:
             self.engine.dispose()
 
@@ -96,14 +96,14 @@ class SQLSource(NamedColumns, AbstractContextManager):
         return [numbers[place, query] for place, query in enumerate(queries)]
 
     def sample_frame(self, attributes: np.ndarray) -> Any:
-        """These columns of some rows, evenly spaced: enough to know common categories."""
+        """These columns of some evenly spaced rows, enough to find common categories."""
         from pandas import DataFrame
 
         names, step = [self.names[at] for at in attributes], -(-self.n_examples // SAMPLED)
         return DataFrame(self._rows(np.arange(0, self.n_examples, step), names), columns=names)
 
     def _numbers(self, found: np.ndarray) -> np.ndarray:
-        """Values of any kind as numbers; what was not asked for is None, and NaN."""
+        """Values of any type as numbers; values that were not asked for are None, and become NaN."""
         if self.encoder is None:
             return np.array([[_number(*of) for of in zip(row, self.names, strict=True)] for row in found])
         from pandas import DataFrame
@@ -126,16 +126,16 @@ class SQLSource(NamedColumns, AbstractContextManager):
             rows = connection.execute(self._sa.select(self._key, self._table.c[name]))
             values = _in_order(dict(rows.all()), self._keys)
         found = np.array(values)
-        if found.dtype.kind == "O" and self._numeric.get(name):  # decimals, or nulls
+        if found.dtype.kind == "O" and self._numeric.get(name):  # decimals or nulls
             found = np.array([_number(value, name) for value in values])
         return found
 
 
 def _in_order(found: dict, keys: list) -> list:
-    """What was found by key, in the order of the keys: rows come and go while a source is in use."""
+    """The rows found, in the order of the keys, or an error if one was deleted while the source was in use."""
     gone = [key for key in keys if key not in found]
     if gone:
-        raise RuntimeError(f"the row with key {gone[0]!r} was deleted since the source was made; make it anew.")
+        raise RuntimeError(f"the row with key {gone[0]!r} was deleted since the source was made; make it again.")
     return [found[key] for key in keys]
 
 
@@ -147,7 +147,7 @@ def _number(value, name: str) -> float:
 
 
 def with_driver(url):
-    """PostgreSQL is reached by psycopg, the driver that the extra installs."""
+    """The URL with psycopg as the driver of PostgreSQL, which the extra installs."""
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 

@@ -1,4 +1,4 @@
-"""Changing what is known: corrections, and examples that are kept out of the model."""
+"""Corrections, and withdrawals of examples from the model."""
 
 from hashlib import sha256
 from typing import Any
@@ -15,7 +15,7 @@ from sparing.study.values import WORDS, Values, whole_numbers
 def correct(
     books: Books, settings: Settings, name: str, values: Values, y: float | None, expected: int, who: str, why: str
 ) -> int:
-    """Replace what was told; money and earlier plans stay. The number of the event."""
+    """Replace told values or a target, and return the number of the event; money and earlier plans do not change."""
     example = known_example(books, name)
     body: dict[str, Any] = {"values": values, "y": y, "why": why}
     digest = sha256(f"{name}:{expected}:{json_of(body)}".encode()).digest()
@@ -25,7 +25,7 @@ def correct(
             return example.event
         raise Conflict(f"the last event of {name!r} is {example.event}, not {expected}; look at it again.")
     if example.state == "withdrawn":
-        raise Conflict(f"{name!r} was withdrawn by event {example.event}; it is corrected no more.")
+        raise Conflict(f"{name!r} was withdrawn by event {example.event}; it can no longer be corrected.")
     told = dict(zip(whole_numbers(example.attributes), example.told, strict=True))
     for attribute, value in values.items():
         if told.get(attribute, AWAITED) == AWAITED:

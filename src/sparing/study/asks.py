@@ -1,4 +1,4 @@
-"""Asking, and ending an attempt: each a function of the books of one transaction."""
+"""Making and ending asks; each function works on the books of one transaction."""
 
 from sparing.buying.plan import Plan
 from sparing.study.books import Books, now
@@ -9,7 +9,7 @@ from sparing.study.values import packed, unread, whole_numbers
 
 
 def ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> AskRow:
-    """What ``who`` shall buy of an example: the same ask again, a new one, or a refusal."""
+    """What ``who`` is to buy of an example: the same ask again, a new one, or an error."""
     example = books.named(name)
     if example is None:
         return _first_ask(books, settings, plan, name, who)
@@ -22,10 +22,10 @@ def ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> As
 
 
 def ask_for_rest(books: Books, settings: Settings, example: ExampleRow, who: str) -> AskRow:
-    """What is still awaited of an example: the same ask again, one that was given up, or a refusal."""
+    """The ask for the missing values of an example: the same again, a new one if it was given up, or an error."""
     name = example.name
     if example.state == "withdrawn":
-        raise Conflict(f"{name!r} was withdrawn by event {example.event}; it is asked for no more.")
+        raise Conflict(f"{name!r} was withdrawn by event {example.event}; it can no longer be asked for.")
     latest = books.ask(example.ask)
     if latest.holder == who and (latest.state == "open" or example.state == "settled"):
         return latest
@@ -46,7 +46,7 @@ def ask_for_rest(books: Books, settings: Settings, example: ExampleRow, who: str
 
 
 def _first_ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> AskRow:
-    """A new example: its number and the plan in force decide what is asked, for good."""
+    """The first ask for a new example; its number and the plan in force determine the query permanently."""
     number = books.examples
     query = plan.query(settings.seed, number).attributes.tolist()
     example = ExampleRow(
@@ -59,7 +59,7 @@ def _first_ask(books: Books, settings: Settings, plan: Plan, name: str, who: str
 
 
 def new_ask(books: Books, settings: Settings, example: ExampleRow, wanted: list[int], who: str, **first) -> AskRow:
-    """Reserve the money for these attributes, or refuse."""
+    """A new ask that reserves the money for these attributes, or an error."""
     price = sum(settings.units[number] for number in wanted)
     books.reserve(price)
     until = _until(settings)
@@ -78,18 +78,18 @@ def _until(settings: Settings) -> int | None:
 
 
 def known_example(books: Books, name: str) -> ExampleRow:
-    """The example of this name; an error if nothing was ever asked of it."""
+    """The example of this name, or an error if it was never asked for."""
     example = books.named(name)
     if example is None:
         raise ValueError(f"there is no example {name!r} in this study; check its name.")
     return example
 
 
-# Ending an attempt ----------------------------------------------------------------------------------------------------
+# Ending an ask --------------------------------------------------------------------------------------------------------
 
 
 def cancel(books: Books, number: int, who: str) -> None:
-    """Release what was not told. Whoever asks again gets the same query."""
+    """Release the money for values that were not told. A later ask for the example has the same query."""
     row = books.ask(number)
     if row.state == "cancelled":
         return
@@ -103,7 +103,7 @@ def cancel(books: Books, number: int, who: str) -> None:
 
 
 def expire(books: Books, number: int, who: str) -> None:
-    """Let others take over; the reservation stays, since the answer may be on its way."""
+    """Let others take over; the money stays reserved, since the answer may still arrive."""
     row = books.ask(number)
     row.state = "lapsed"
     books.event("expire", who, {}, example=row.example, ask=number)

@@ -1,4 +1,4 @@
-"""Whether the books of a study equal sums over its tables and, read once more, its events."""
+"""Checks that the books of a study agree with its tables and, if they are replayed, with its events."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from sparing.study.errors import StudyError
 from sparing.study.replaying import Replay
 from sparing.study.store import ASK, EVENT, EXAMPLE, PLAN, STUDY, VISIT
 
-SHOWN = 5  # problems, in the message
+SHOWN = 5  # problems named in the message
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was checked and found in order; ``queries`` were drawn again.
+    """How many events, examples and asks were checked and found correct, and how many queries were drawn again.
 
-    What visits asked for is not: it follows from a model, whose arithmetic may differ between machines in the last bit.
+    Queries of visits are not drawn again: they depend on a model, whose last bits may differ between machines.
     """
 
     events: int
@@ -26,7 +26,7 @@ class Findings:
 
 
 def check(study, *, replay: bool) -> Findings:
-    """Compare sums of money and counts with the row of the study; with ``replay``, go through all events."""
+    """Compare sums of money and counts with the row of the study; with ``replay``, replay all events."""
 
     def look(connection):
         row = connection.execute(sa.select(STUDY).where(STUDY.c.id == study._id)).one()
@@ -48,14 +48,14 @@ def check(study, *, replay: bool) -> Findings:
 
 
 def _check_pages(connection) -> None:
-    """SQLite looks at its own pages."""
+    """Let SQLite check the integrity of its file."""
     said = connection.exec_driver_sql("PRAGMA quick_check").scalar()
     if said != "ok":
         raise StudyError(f"the file is damaged: {said}. Restore a backup.")
 
 
 def _sums(connection, row) -> list[str]:
-    """Where the row of the study differs from sums over its tables."""
+    """Differences between the row of the study and sums over its tables, in words."""
 
     def one(*what, of, where=()):
         return connection.execute(sa.select(*what).select_from(of).where(of.c.study == row.id, *where)).one()

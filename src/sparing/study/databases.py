@@ -1,4 +1,4 @@
-"""What needs no open study: databases, files that several studies exported, and the extra that both need."""
+"""Functions that need no open study: finding and upgrading a database, and merging exported files."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def require_sqlalchemy() -> None:
-    """Say which extra is missing, if it is."""
+    """Raise an error that names the missing extra, if SQLAlchemy is not installed."""
     try:
         import sqlalchemy  # noqa: F401
     except ImportError as error:
@@ -27,7 +27,7 @@ def store_at(address) -> "Store":
 def merge(paths: Iterable, output) -> int:
     """Merge files that :meth:`Study.export` wrote into one; return how many examples it has.
 
-    Examples are the same if study and name are: equal ones are kept once, and differing ones are refused.
+    Examples of the same study and name must be equal, and are kept once; if they differ, they are refused.
     """
     require_sqlalchemy()
     from sparing.study import transfer
@@ -38,7 +38,7 @@ def merge(paths: Iterable, output) -> int:
 
 
 def upgrade(address) -> None:
-    """Bring a database of an older format to the present one; make a backup first."""
+    """Upgrade a database of an older format to the current one; make a backup first."""
     with closing(store_at(address)) as store:
         from sparing.study import opening
 

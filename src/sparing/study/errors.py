@@ -1,4 +1,4 @@
-"""What a study refuses, and why."""
+"""The errors of studies."""
 
 
 class StudyError(RuntimeError):
@@ -10,8 +10,8 @@ class Taken(StudyError):
 
 
 class Conflict(StudyError):
-    """The call contradicts what the study knows: another value, another state, another event."""
+    """The call contradicts the state of the study: another value, another status or another event."""
 
 
 class StoreError(StudyError):
-    """The database cannot do what is needed: it is full, read-only, damaged, of another format or out of reach."""
+    """The database cannot be used: it is full, read-only, damaged, unreachable or of another format."""

@@ -1,4 +1,4 @@
-"""Money as whole units of ``10**-decimals``: read exactly from what people write, and written back."""
+"""Money as whole units of ``10**-decimals``, converted exactly from and to what people write."""
 
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
@@ -24,7 +24,7 @@ def amount(what: str, value) -> Decimal:
 
 
 def decimals_needed(amounts: Iterable[Decimal]) -> int:
-    """How many decimal places these amounts are written with, at most.
+    """The largest number of decimal places among these amounts.
 
     >>> decimals_needed([Decimal("12.50"), Decimal("0.125"), Decimal("1E+2")])
     3
@@ -33,7 +33,7 @@ def decimals_needed(amounts: Iterable[Decimal]) -> int:
 
 
 def units(what: str, value: Decimal, decimals: int) -> int:
-    """An amount as a whole number of units; it must not be finer than one, nor too large to be summed exactly."""
+    """An amount as a whole number of units, or an error if it is no whole number or too large to be summed exactly."""
     counted = value.scaleb(decimals)
     if counted != counted.to_integral_value():
         raise ValueError(f"{what} is {value}, finer than the unit of money, 10**-{decimals}; round it.")

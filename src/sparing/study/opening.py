@@ -1,4 +1,4 @@
-"""Beginning a study in a database, finding one there, and bringing one of an older format up to date."""
+"""Creating a study in a database, finding one, and upgrading older formats."""
 
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from sparing.study.settings import Settings
 from sparing.study.store import FORMAT, PLAN, STUDY, Store
 
 COUNTS = ("committed", "spent", "head", "examples", "visits", "asks", "settled", "changed", "plan")
-FOUND = sa.select(*(STUDY.c[name] for name in ("id", "uid", "name", "format", "settings")))  # in every format
+FOUND = sa.select(*(STUDY.c[name] for name in ("id", "uid", "name", "format", "settings")))  # columns of all formats
 
 
 def create(store: Store, settings: Settings, total: int | None, name: str) -> None:
@@ -18,7 +18,7 @@ def create(store: Store, settings: Settings, total: int | None, name: str) -> No
     row = {"uid": uuid4().hex, "name": name, "format": FORMAT, "settings": settings.to_json(), "total": total}
     row |= {"decimals": settings.decimals, **dict.fromkeys(COUNTS, 0)}
     first = settings.learner.buyer.plan
-    _ = first.inclusion  # it may take a while: not while the database is locked
+    _ = first.inclusion  # computed before the database is locked, since it may take a while
 
     def insert(connection):
         if connection.execute(sa.select(STUDY.c.id).where(STUDY.c.name == name)).first():
@@ -32,7 +32,7 @@ def create(store: Store, settings: Settings, total: int | None, name: str) -> No
 
 
 def find(store: Store, name: str | None) -> sa.Row:
-    """The row of a study of this format; without a name, of the only one there is."""
+    """The row of a study of the current format; without a name, the database must have only one."""
     if not store.has_tables():
         raise StoreError(f"there is no study in {store.shown!r}; check the address, or create one.")
     rows = store.read(lambda connection: connection.execute(FOUND.order_by(STUDY.c.id)).all())
@@ -54,7 +54,7 @@ def find(store: Store, name: str | None) -> sa.Row:
 
 
 def upgrade(store: Store) -> None:
-    """Bring all studies of a database to the present format."""
+    """Upgrade all studies of a database to the current format."""
     if not store.has_tables():
         raise StoreError(f"there is no study in {store.shown!r}; check the address, or create one.")
     newest = store.read(lambda connection: connection.execute(sa.select(sa.func.max(STUDY.c.format))).scalar())

@@ -1,4 +1,4 @@
-"""The plans of a study: which one is due, how it is made outside any transaction, and how it comes into force once."""
+"""The plans of a study: they are made outside any transaction, and each comes into force exactly once."""
 
 import numpy as np
 import sqlalchemy as sa
@@ -10,11 +10,11 @@ from sparing.study.books import Books
 from sparing.study.settings import Settings
 from sparing.study.store import EXAMPLE, PLAN, STUDY, Store
 
-FLOATS = np.dtype("<f8")  # bytes, because arithmetic is not the same to the last bit on every machine
+FLOATS = np.dtype("<f8")  # stored as bytes, since the last bits of computed numbers may differ between machines
 
 
 class Plans:
-    """All plans of one study, by version; those that were read once are kept, as they never change."""
+    """All plans of one study, by version. Plans never change, so those that were read are cached."""
 
     def __init__(self, store: Store, study: int, settings: Settings):
         self.store, self.study, self.settings = store, study, settings
@@ -24,7 +24,7 @@ class Plans:
 
     @property
     def are_warm(self) -> bool:
-        """Whether kernels are compiled: nobody should wait for that with the row of the study locked."""
+        """Whether kernels are compiled, which must not happen while the row of the study is locked."""
         return bool(self._known)
 
     def plan(self, connection: Connection, version: int) -> Plan:
@@ -32,7 +32,7 @@ class Plans:
         return self._get(connection, version)[0]
 
     def chances(self, connection: Connection, version: int) -> np.ndarray:
-        """The probability of each attribute to be asked for, by that plan."""
+        """The probability with which each attribute is asked for under the plan of this version."""
         return self._get(connection, version)[1]
 
     def _get(self, connection: Connection, version: int) -> tuple[Plan, np.ndarray]:
@@ -49,11 +49,11 @@ class Plans:
     # Making ----------------------------------------------------------------------------------------------------------
 
     def due(self, version: int) -> int:
-        """The number of settled examples from which on the plan after this one is due."""
+        """The number of settled examples at which the plan after this one is due."""
         return self.settings.learner.next_plan << version
 
     def catch_up(self, cells_at) -> None:
-        """Make all plans that are due, unless somebody else does. ``cells_at(event)`` are the cells as of an event."""
+        """Make all plans that are due, unless another client does. ``cells_at(event)`` are the cells as of an event."""
         while True:
             version, event = self.store.read(self._next)
             if event is None:
@@ -64,20 +64,20 @@ class Plans:
                 self._insert(version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event)))
 
     def _next(self, connection: Connection) -> tuple[int, int | None]:
-        """The version in force, which is read, and the event of which the next is made, if one is due."""
+        """The version in force, and the event from whose cells the next plan is made, or None if none is due."""
         state = sa.select(STUDY.c.settled, STUDY.c.plan).where(STUDY.c.id == self.study)
         settled, version = connection.execute(state).one()
         self._get(connection, version)
         return version, None if settled < self.due(version) else self._event_of(connection, self.due(version))
 
     def _event_of(self, connection: Connection, n_settled: int) -> int:
-        """The event by which so many examples had been settled."""
+        """The event at which this number of examples had been settled."""
         settled = EXAMPLE.c.settled
         found = sa.select(settled).where(EXAMPLE.c.study == self.study, settled.is_not(None)).order_by(settled)
         return int(connection.execute(found.limit(1).offset(n_settled - 1)).scalar_one())
 
     def _insert(self, version: int, event: int, n_settled: int, plan: Plan) -> None:
-        """Put a plan into force, unless somebody else has been faster."""
+        """Put a plan into force, unless another client has done so."""
 
         def insert(connection):
             books = Books(connection, self.study)
@@ -91,7 +91,7 @@ class Plans:
 
 
 def plan_row(study: int, version: int, event: int, n_settled: int, plan: Plan) -> dict:
-    """A plan as it is stored."""
+    """The row of a plan in the database."""
     return {
         "study": study,
         "version": version,

@@ -1,4 +1,4 @@
-"""What follows from the events of a study alone: a second reading of the log, which shares no code with the verbs."""
+"""A replay of the events of a study, to check its tables; it shares no code with the functions that wrote them."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sparing.study.store import ASK, EVENT, EXAMPLE, VISIT
 
-UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # what a damaged event may lead to
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # errors that a damaged event may cause
 
 
 @dataclass
@@ -46,18 +46,18 @@ class _Ask:
 
 
 class Replay:
-    """The state that follows from the events alone."""
+    """The state that follows from the events alone, and the differences from the tables."""
 
     def __init__(self, settings):
         self.settings, self.problems = settings, []
         self.examples: dict[int, _Example] = {}  # visits have negative numbers
-        self.options: dict[int, tuple[int, dict]] = {}  # of visits, with the event of the model
-        self.models = {0}  # events as of which a model may be fitted
+        self.options: dict[int, tuple[int, dict]] = {}  # of each visit: the event of its model, and its options
+        self.models = {0}  # events at which the cells of the model changed
         self.asks: list[_Ask] = []
         self.committed = self.spent = self.settled = self.changed = self.plan = self.queries = 0
 
     def run(self, connection, row, plans) -> None:
-        """Go through all events, and compare where that leads with the tables."""
+        """Replay all events, and compare the resulting state with the tables."""
         events = sa.select(EVENT).where(EVENT.c.study == row.id).order_by(EVENT.c.number)
         for expected, event in enumerate(connection.execute(events), start=1):
             if event.number != expected:
@@ -76,7 +76,7 @@ class Replay:
                 self.problems.append(f"{name} is {getattr(row, name)}, by the events {getattr(self, name)}")
         self._compare(connection, row.id, plans)
 
-    # What each kind of event does ------------------------------------------------------------------------------------
+    # One method per kind of event ------------------------------------------------------------------------------------
 
     def _ask(self, event, body) -> None:
         if "attributes" not in body:
@@ -119,7 +119,7 @@ class Replay:
         if example.settled is None and not example.withdrawn and not example.is_visit and example.is_complete():
             example.settled = self.changed = event.number
             self.settled += 1
-        needless = example.is_visit or example.withdrawn  # of a target
+        needless = example.is_visit or example.withdrawn  # then no target is needed
         if len(ask.told) == len(ask.attributes) and (example.y is not None or needless):
             ask.state = "told"
 
@@ -186,7 +186,7 @@ class Replay:
         self.queries += 1
 
     def _is_visit(self, row) -> bool:
-        """Whether the events made such a visit."""
+        """Whether the events contain this visit."""
         try:
             told = (row.model, json.loads(row.options)), row.said
         except ValueError:

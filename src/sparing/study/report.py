@@ -1,4 +1,4 @@
-"""What a study has bought, for how much, how good its model is, and what more money would bring."""
+"""The report of a study: purchases, money, the quality of its model, and a forecast for more money."""
 
 import json
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from sparing.study.values import shown_values
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_JUDGED = 10  # settled examples, below which no error is estimated
-SPENDS = (1.5, 2.0, 4.0)  # times what was spent, to look at where there is no total
+LEAST_JUDGED = 10  # settled examples from which an error is estimated
+SPENDS = (1.5, 2.0, 4.0)  # multiples of the money spent that a study without a total is forecast for
 
 
 @dataclass(frozen=True)
 class Looked:
-    """One attribute: values that were told, those that were unavailable, and the money for both."""
+    """One attribute: the number of values told, how many of them were unavailable, and the money spent."""
 
     attribute: str
     looks: int
@@ -32,7 +32,7 @@ class Looked:
 
 @dataclass(frozen=True)
 class Report:
-    """A study in numbers; ``model`` is None as long as too few examples are settled to judge one."""
+    """A study in numbers; ``model`` is None while too few examples are settled to judge one."""
 
     name: str
     money: dict[str, str]
@@ -44,7 +44,7 @@ class Report:
     forecast: list[planning.Prospect]
 
     def lines(self) -> list[str]:
-        """The same in sentences."""
+        """The report in sentences."""
         books = ", ".join(f"{amount} {what}" for what, amount in self.money.items())
         counts = ", ".join(f"{n:,} {state}" for state, n in sorted(self.examples.items())) or "none yet"
         said = [f"Study {self.name!r}: {books}.", f"Examples: {counts}."]
@@ -94,7 +94,7 @@ def _spent_on_visits(study) -> str:
 
 
 def _looked(study) -> list[Looked]:
-    """Looks and money by attribute, over all attempts."""
+    """Looks and money by attribute, over all asks."""
     asks = sa.select(ASK.c.attributes, ASK.c.told).where(ASK.c.study == study._id)
     rows = study._store.read(lambda connection: connection.execute(asks).all())
     attributes = np.frombuffer(b"".join(row.attributes for row in rows), "<i4")
@@ -108,7 +108,7 @@ def _looked(study) -> list[Looked]:
 
 
 def _forecast(study) -> list[planning.Prospect]:
-    """What error to expect for the rest of the money; without a total, for some times what was spent."""
+    """The expected error for the rest of the money; without a total, for multiples of the money spent."""
     settings, row = study.settings, study._state()
     unit = 10**settings.decimals
     if row.total is None:
@@ -121,11 +121,11 @@ def _forecast(study) -> list[planning.Prospect]:
 
 
 def table(study) -> "pd.DataFrame":
-    """One row for each example, and then for each visit, whose plan is -1."""
+    """One row per example, followed by one row per visit, whose plan is -1."""
     import pandas as pd
 
     settings = study.settings
-    first = sa.case((EXAMPLE.c.number < 0, 1), else_=0)  # those of plans, then visits
+    first = sa.case((EXAMPLE.c.number < 0, 1), else_=0)  # examples before visits, whose numbers are negative
     wanted = EXAMPLES.order_by(first, sa.func.abs(EXAMPLE.c.number))
 
     def look(connection):

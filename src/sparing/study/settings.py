@@ -1,4 +1,4 @@
-"""What a study is about: attributes, prices, budgets, seed and the estimator. Written once, never changed."""
+"""The settings of a study: attributes, prices, budgets, seed and estimator. They never change."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from sparing.estimators.labels import signs
 from sparing.learners.keeping import KeepingLearner
 from sparing.study import money
 
-NO_CATEGORIES = ("", "-", "unavailable", "not bought", "not done", "na", "n/a", "nan")  # these say that there is none
-LEARNERS = ("auto", "pairwise", "factor")  # those that keep what they buy
+NO_CATEGORIES = ("", "-", "unavailable", "not bought", "not done", "na", "n/a", "nan")  # words for a missing value
+LEARNERS = ("auto", "pairwise", "factor")  # keeping learners
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """The settings of a study, as JSON keeps them: money as text, prices and panels in the order of the attributes."""
+    """The settings of a study, stored as JSON: money as text, prices and panels in the order of the attributes."""
 
     attributes: list[str]
     prices: list[str] | None
@@ -36,14 +36,14 @@ class Settings:
     n_examples: int | None
     seed: int
     lease: float | None  # seconds
-    categories: dict[str, list[str]] | None = None  # of attributes that have some, in the order of their codes
+    categories: dict[str, list[str]] | None = None  # of categorical attributes, in the order of their codes
 
     @classmethod
     def checked(
         cls, attributes, prices, groups, budget, total, classes, options: dict[str, Any], n_examples, seed, lease,
         categories,
     ) -> tuple["Settings", int | None]:  # fmt: skip
-        """The settings and the total in units of money; or an error that says what to do."""
+        """The settings and the total in units of money, or an error that says what to do."""
         names = _names(attributes, prices)
         costs = None if prices is None else [money.amount(f"the price of {n!r}", p) for n, p in _by(names, prices)]
         ceiling = money.amount("budget", budget)
@@ -65,20 +65,20 @@ class Settings:
             lease=None if lease is None else checks.positive("lease", lease),
             categories=_categories(categories, names),
         )
-        if settings.learner.blind_spots:  # and learners refuse what they refuse
+        if settings.learner.blind_spots:  # making the learner also checks its parameters
             warn(settings.learner.blind_spots, UserWarning, stacklevel=4)
         return settings, None if in_all is None else money.units("total", in_all, decimals)
 
     def to_json(self) -> str:
-        """As the store keeps it."""
+        """The settings as JSON."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Settings":
-        """What :meth:`to_json` wrote."""
+        """The settings that :meth:`to_json` wrote."""
         return cls(**json.loads(text))
 
-    # What follows from them ------------------------------------------------------------------------------------------
+    # Derived values --------------------------------------------------------------------------------------------------
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -97,13 +97,13 @@ class Settings:
         return {name: {each: float(code) for code, each in enumerate(of)} for name, of in given.items()}
 
     def shown(self, attribute: int, value: float | str) -> float | str:
-        """A value as it was told: of a category, its name."""
+        """A value as it was told; for a category, its name."""
         of = None if self.categories is None else self.categories.get(self.attributes[attribute])
         return value if of is None or isinstance(value, str) else of[int(value)]
 
     @cached_property
     def shop(self) -> Shop:
-        """What can be bought of an example."""
+        """The shop: attributes, prices and panels."""
         return self.learner.buyer.shop
 
     @cached_property
@@ -115,7 +115,7 @@ class Settings:
 
     @property
     def n_outputs(self) -> int:
-        """Targets that are learnt at once: one, but one for each class where there are more than two."""
+        """The number of targets that are learnt at once: one per class for more than two classes, else one."""
         return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
 
     def estimator(self):
@@ -135,7 +135,7 @@ class Settings:
 
     @cached_property
     def learner(self) -> KeepingLearner:
-        """The learner that plans: it knows the first plan, and the one that follows from cells."""
+        """The learner that makes plans: the first one, and later ones from cells."""
         return self.fitted(Cells(len(self.attributes), n_outputs=self.n_outputs)).learner_
 
     def fitted(self, cells: Cells):
@@ -146,7 +146,7 @@ class Settings:
             return self.estimator().fit_cells(cells, names=self.attributes, categories=self.categories, **classes)
 
     def target(self, y) -> float:
-        """A target as a number: itself, or the place of a label among the classes."""
+        """A target as a number: itself, or the position of a label in the classes."""
         if self.classes is not None:
             if isinstance(y, bool) or y not in self.classes:
                 raise ValueError(f"y must be one of the classes {self.classes}; got {y!r}.")
@@ -160,7 +160,7 @@ class Settings:
         return target if self.classes is None or target is None else self.classes[int(target)]
 
     def learnt(self, targets: np.ndarray) -> np.ndarray:
-        """Targets as learners see them: signs of classes."""
+        """Targets as learners see them: -1 and +1 for classes."""
         if self.classes is None:
             return targets[:, None]
         return signs(targets, np.arange(len(self.classes)))
@@ -176,7 +176,7 @@ def _names(attributes, prices) -> list[str]:
 
 
 def _categories(given: Mapping[str, Any] | None, names: list[str]) -> dict[str, list[str]] | None:
-    """Categories as text, sorted, as those of a data frame are."""
+    """Categories as sorted text, like those of a data frame."""
     if not given:
         return None
     found = {}
@@ -193,7 +193,7 @@ def _categories(given: Mapping[str, Any] | None, names: list[str]) -> dict[str, 
 
 
 def _by(names: list[str], given: Mapping | Sequence, missing=None) -> list[tuple[str, Any]]:
-    """Names with what is given for each: a dictionary, or a list in their order."""
+    """Pairs of a name and its value, which are given as a dictionary or as a list in the order of the names."""
     if not isinstance(given, Mapping):
         if len(given) != len(names):
             raise ValueError(f"there are {len(given)} prices or panels for {len(names)} attributes; pass one for each.")

@@ -1,4 +1,4 @@
-"""The cells of settled examples: read once, and then only what has changed since."""
+"""The cells of settled examples; after the first read, only changes are read."""
 
 import io
 import json
@@ -14,13 +14,13 @@ from sparing.study.rows import AT_ONCE, EXAMPLES, TOLD, ExampleRow, StudyRow
 from sparing.study.settings import Settings
 from sparing.study.store import EVENT, EXAMPLE, SNAPSHOT
 
-CHANGING = ("tell", "correct", "withdraw")  # kinds of events after which settled cells may be others
+CHANGING = ("tell", "correct", "withdraw")  # kinds of events that may change settled cells
 
 
 class Settled:
-    """Cells as of an event, with the number of the example of each, in the order in which they were settled.
+    """Cells as of an event, with the numbers of their examples, in the order in which these were settled.
 
-    ``changed`` is the last event by then that changed them, where that was looked up.
+    ``changed`` is the last event that changed them, if it was looked up.
     """
 
     def __init__(self, cells: Cells, numbers: np.ndarray, event: int, changed: int = 0):
@@ -28,11 +28,11 @@ class Settled:
 
     @classmethod
     def none(cls, settings: Settings) -> "Settled":
-        """Before the first event."""
+        """No cells: the state before the first event."""
         return cls(Cells(len(settings.attributes), n_outputs=settings.n_outputs), np.empty(0, np.int64), 0)
 
     def at_head(self, connection: Connection, study: int, plans: Plans, now: StudyRow) -> "Settled":
-        """The same as of the last event: only later events, and the examples that they changed, are read."""
+        """The cells as of the last event; this reads only later events and the examples that they changed."""
         if not self.event:
             changed = _rows(connection, study, EXAMPLE.c.settled.is_not(None))
         else:
@@ -51,14 +51,14 @@ class Settled:
     # A cache that may be deleted -------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
-        """As a snapshot holds it."""
+        """The content of a snapshot."""
         file = io.BytesIO()
         np.savez_compressed(file, numbers=self.numbers, **self.cells.state())  # type: ignore[arg-type]
         return file.getvalue()
 
     @classmethod
     def from_snapshot(cls, connection: Connection, study: int) -> "Settled | None":
-        """The newest one, if there is any."""
+        """The cells of the newest snapshot; None if there is none."""
         newest = sa.select(SNAPSHOT.c.event, SNAPSHOT.c.content).where(
             SNAPSHOT.c.study == study, SNAPSHOT.c.kind == "cells"
         )
@@ -70,7 +70,7 @@ class Settled:
 
 
 def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) -> Cells:
-    """Cells of the examples that had been settled by an event, with the values that they had then."""
+    """Cells of the examples that had been settled by an event, with their values at that time."""
     rows = _rows(connection, study, EXAMPLE.c.settled <= event)
     rows = [row for row in rows if not (row.state == "withdrawn" and row.event <= event)]
     amended = {row.number for row in rows if row.event > event}
@@ -87,7 +87,7 @@ def settled_rows(connection: Connection, study: int) -> list[ExampleRow]:
 
 
 def _before_corrections(connection: Connection, study: int, event: int) -> dict[int, dict]:
-    """What was known of each example before its first correction after an event."""
+    """The values of each example before its first correction after an event."""
     corrections = sa.select(EVENT.c.example, EVENT.c.body).where(
         EVENT.c.study == study, EVENT.c.number > event, EVENT.c.kind == "correct"
     )
@@ -110,7 +110,7 @@ def _rows_of(connection: Connection, study: int, numbers: list[int]) -> list[Exa
 
 
 def _cells_of(connection: Connection, plans: Plans, rows: list[ExampleRow]) -> Cells:
-    """The cells of these rows, whose target is known; a value that was not told is not kept."""
+    """The cells of these rows, whose targets are known; values that were not told are left out."""
     settings = plans.settings
     cells = Cells(len(settings.attributes), n_outputs=settings.n_outputs)
     if not rows:

@@ -1,4 +1,4 @@
-"""Sheets for a laboratory: asks go out as CSV and come back filled in, in any order, in part, or twice."""
+"""Sheets for a laboratory: CSV files of asks that come back filled in, in any order, partly or twice."""
 
 import csv
 from collections.abc import Iterable
@@ -16,16 +16,16 @@ from sparing.tables.text import opened, read_header
 OWN = ("key", "example", "price", "target")  # columns that are not attributes
 IGNORED = ("note", "notes", "comment", "comments")
 NOT_ASKED = "-"
-SPELLINGS = {  # of what is no number, in lower case
+SPELLINGS = {  # words for values that are not numbers, in lower case
     **dict.fromkeys(("unavailable", "na", "n/a", "nan"), WORDS[UNAVAILABLE]),
     **dict.fromkeys(("not bought", "not done"), WORDS[NOT_BOUGHT]),
 }
 
 
 def write_sheet(study, asks: Iterable[Ask], path) -> None:
-    """One line for each ask, one column for each attribute: empty where a value is wanted, "-" where not.
+    """Write one line per ask and one column per attribute: empty if the value is wanted, "-" if not.
 
-    What was told already is filled in, so a sheet that is sent back twice says nothing new.
+    Values that were told are filled in, so a sheet that is sent back twice changes nothing.
     """
     names = study.settings.attributes
     lines = []
@@ -42,7 +42,7 @@ def _shown(value) -> str:
 
 
 def read_sheet(study, path) -> list[tuple[str, str, dict[str, Any], Any]]:
-    """Of each line that says something: where it stands, the key of its ask, values by attribute, target or None."""
+    """For each line with values: its place in the file, the key of its ask, values by attribute, and target or None."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
@@ -93,7 +93,7 @@ def _value(settings: Settings, name: str, text: str, line: str) -> float | str:
 
 
 def _target(study, text: str, line: str):
-    """The target: a number, or the label that is spelled so."""
+    """The target: a number, or the label with this spelling."""
     if not text:
         return None
     classes = study.settings.classes

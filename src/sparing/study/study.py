@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class Study:
     """Examples, asks and money in a database that several people and machines share.
 
-    Open one with :meth:`create` or :meth:`open`. Every verb is one transaction, and may be repeated after a lost
-    connection: what was carried out already is not carried out twice. A query depends on the seed, the number of its
-    example and the plan in force when that was first asked for, never on who asks or how often.
+    Open one with :meth:`create` or :meth:`open`. Every call is one transaction, and can be repeated after a lost
+    connection: what has been done is not done twice. A query depends on the seed, the number of its example and the
+    plan in force when the example was first asked for, never on who asks or how often.
 
     Parameters
     ----------
-    store, row : what :meth:`create` and :meth:`open` found: the database, and the row of this study in it
+    store, row : the database and the row of this study in it, as :meth:`create` and :meth:`open` pass them
     make_plans : bool
         Whether asks and tells make the plans that are due, or leave them to ``sparing study work``.
 
@@ -96,23 +96,23 @@ class Study:
         budget : str or number
             Money for one example, or without ``prices`` a number of attributes.
         attributes : list of str, optional
-            The names of what can be bought; without it, those of ``prices``.
+            The names of the attributes; by default, those of ``prices``.
         prices, groups : dict by attribute, or list in their order, optional
-            What each costs, and the panel that it is bought with. What costs nothing is part of every ask.
+            The price and the panel of each attribute. Free attributes are part of every ask.
         total : str or number, optional
-            Money for the whole study; never passed, not by a cent.
+            Money for the whole study, which is never exceeded.
         categories : dict of lists by attribute, optional
-            The names of the categories of attributes that are no numbers; they are told by name.
+            The categories of categorical attributes, whose values are told by name.
         classes : list, optional
             Labels, if targets are labels; without them targets are numbers.
         learner, penalty, features, design, second_moments, n_examples
-            As of :class:`sparing.BudgetRidge`; ``penalty="lasso"`` is :class:`sparing.BudgetLasso`.
+            As for :class:`sparing.BudgetRidge`; ``penalty="lasso"`` is :class:`sparing.BudgetLasso`.
         seed : int
-            Of the queries.
+            The seed of the queries.
         lease : float, optional
             Seconds after which :meth:`expire` lets others take over an ask; by default never.
         name : str
-            Several studies may share a database.
+            The name of the study; several studies can share a database.
         """
         moments = None if second_moments is None else [float(moment) for moment in second_moments]
         options = {"learner": learner, "penalty": penalty, "features": features, "design": design}
@@ -128,9 +128,9 @@ class Study:
 
     @classmethod
     def open(cls, address, *, name: str | None = None, make_plans: bool = True) -> "Study":
-        """Open a study; without ``name``, the only one there is.
+        """Open a study; without ``name``, the only one of the database.
 
-        With ``make_plans=False`` plans that are due are left to :meth:`work`, so that no call waits for one.
+        With ``make_plans=False``, only :meth:`work` makes plans, so that no other call waits for one.
         """
         store = store_at(address)
         from sparing.study import opening
@@ -138,7 +138,7 @@ class Study:
         return cls(store, opening.find(store, name), make_plans=make_plans)
 
     def close(self) -> None:
-        """Give the connections back; the study itself needs no closing."""
+        """Close the connections; all data are already stored."""
         self._store.close()
 
     def __enter__(self) -> "Study":
@@ -152,8 +152,8 @@ class Study:
     def ask(self, name: str, *, who: str | None = None) -> Ask:
         """What to buy of the example of this name; its price is reserved.
 
-        The same person gets the same ask again, another one is refused (``Taken``) until that is cancelled or expired.
-        Refused with ``OverBudget`` if the money left does not pay for the whole query.
+        The same person gets the same ask again; anybody else is refused (``Taken``) until it is cancelled or expires.
+        If the money left does not pay for the whole query, the ask is refused with ``OverBudget``.
         """
         return self._calls.ask_many(self, [name], who)[0]
 
@@ -162,15 +162,15 @@ class Study:
         return self._calls.ask_many(self, names, who)
 
     def tell(self, ask: Ask | str, values: Mapping[str, Any] | None = None, y=None, *, who: str | None = None) -> int:
-        """Book what was bought; the number of the event.
+        """Book what was bought, and return the number of the event.
 
         Parameters
         ----------
         ask : Ask or str
             The ask, or its key.
         values : dict by attribute
-            A number; None for a value that was paid for but is unavailable; ``"not bought"``, which releases its price.
-            Those still to come may be left out, and told later.
+            A number, the name of a category, None for a value that was paid for but is unavailable, or
+            ``"not bought"``, which releases its price. Values that are left out can be told later.
         y : number or label, optional
             The target; it may come before, with or after the values.
         who : str, optional
@@ -185,54 +185,54 @@ class Study:
     def tell_sheet(self, path, *, who: str | None = None) -> tuple[int, int]:
         """Tell the answers in a CSV file that :meth:`write_sheet` made: all of them or none.
 
-        Rows may come in any order, filled in part, and twice. Returns how many rows say something, and how many of
-        them were new.
+        Rows may come in any order, partly filled in, and repeatedly. Returns the number of rows with values, and how
+        many of them were new.
         """
         return self._calls.tell_sheet(self, path, who)
 
     def cancel(self, ask: Ask | str, *, who: str | None = None) -> None:
-        """Release the money for what was not told. Whoever asks again gets the same query."""
+        """Release the money for values that were not told. A later ask for the example has the same query."""
         calls = self._calls
         calls.write(self, lambda books: calls.asks.cancel(books, calls.number_of(self, ask), calls.actor(who)))
 
     def expire(self, *, who: str | None = None) -> list[str]:
-        """Let others take over asks whose lease is over; the names of their examples.
+        """Let others take over asks whose lease has ended; return the names of their examples.
 
-        Money stays reserved for late answers, which are taken as ever; :meth:`cancel` releases it.
+        Money stays reserved, and late answers are still accepted; :meth:`cancel` releases it.
         """
         return self._calls.expire(self, who)
 
     def correct(
         self, name: str, values: Mapping[str, Any] | None = None, y=None, *, expected: int, who=None, why: str = ""
     ) -> int:
-        """Replace values or the target of an example; the number of the event. Money and earlier plans stay.
+        """Replace values or the target of an example, and return the number of the event.
 
-        ``expected`` is the last event of the example as :meth:`example` shows it: a correction that was made in the
-        meantime is not overwritten.
+        Money and earlier plans do not change. ``expected`` is the last event of the example as :meth:`example` shows
+        it, so that a correction made in the meantime is not overwritten.
         """
         return self._calls.correct(self, name, values or {}, y, expected, who, why)
 
     def withdraw(self, name: str, *, who: str | None = None, why: str = "") -> int:
-        """Keep an example out of the model from now on; the number of the event. What was spent stays spent."""
+        """Leave an example out of the model from now on, and return the number of the event. Money is not refunded."""
         return self._calls.withdraw(self, name, who, why)
 
     def visit(
         self, name: str, known: Mapping[str, Any] | None = None, *, price_of_error=None, target_std=None, budget=None,
         who: str | None = None,
     ) -> "StudyVisit":  # fmt: skip
-        """Predict for a new case, and buy of it what is worth its price; or go on with such a visit.
+        """Begin or continue a visit: predict for a new case, and buy the values that are worth their price.
 
-        Each purchase is an ask of this study. The model is that of now, and stays the same for this visit. What is
-        bought of a visit depends on its values, so it never enters the model.
+        Each purchase is an ask of this study. A visit keeps the model with which it began. What it buys depends on the
+        values of the case, so these values never enter the model.
 
         Parameters
         ----------
         name : str
-            Of the case; no example that was asked for.
+            The name of the case, which must not be an example.
         known : dict by attribute, optional
             Values that are known anyway.
         price_of_error, target_std, budget
-            When to stop, as of :meth:`sparing.BudgetRidge.visit`; whoever goes on with a visit may leave them out.
+            When to stop, as for :meth:`sparing.BudgetRidge.visit`; they can be left out to continue a visit.
 
         Examples
         --------
@@ -258,17 +258,17 @@ class Study:
         return visit(self, name, known, options, who)
 
     def work(self) -> None:
-        """Do what no call should wait for: expire leases, make plans that are due, store a snapshot of the cells."""
+        """Do background work: expire leases, make plans that are due, store a snapshot of the cells."""
         self._calls.work(self)
 
     # What is known ---------------------------------------------------------------------------------------------------
 
     def cells(self, *, at: int | None = None, also: Iterable = ()) -> Cells:
-        """The cells of settled examples, now or as of an event; ``also`` those of files that other studies exported."""
+        """The cells of settled examples, now or as of an event, and ``also`` those in files from other studies."""
         return self._calls.cells(self, at, also)
 
     def model(self, *, at: int | None = None, also: Iterable = ()) -> Any:
-        """The fitted estimator, now or as of an event; ``also`` of files that other studies exported.
+        """The estimator fitted to :meth:`cells` with the same arguments.
 
         It is the same object until settled cells change.
         """
@@ -282,7 +282,7 @@ class Study:
 
     @property
     def n_examples(self) -> int:
-        """Examples that something was asked of."""
+        """The number of examples that were asked for."""
         return self._state().examples
 
     def money(self) -> dict[str, str]:
@@ -298,7 +298,7 @@ class Study:
         return self._calls.example(self, name)
 
     def asks(self, *, state: str = "open", who: str | None = None) -> list[Ask]:
-        """Asks in this state, in the order in which they were made; of all holders, or of one."""
+        """Asks in this state, in the order in which they were made, of all holders or of one."""
         return self._calls.asks_in(self, state, who)
 
     def report(self, *, forecast: bool = False) -> "Report":
@@ -308,15 +308,15 @@ class Study:
         return report(self, forecast=forecast)
 
     def table(self) -> "pd.DataFrame":
-        """One row for each example, with a column for each attribute; NaN where there is no value."""
+        """One row per example and one column per attribute; NaN for missing values."""
         from sparing.study.report import table
 
         return table(self)
 
     def check(self, *, replay: bool = False) -> "Findings":
-        """Compare the books with sums over the tables; with ``replay``, with all events, and draw every query again.
+        """Compare the books with sums over the tables; with ``replay``, replay all events and draw every query again.
 
-        Raises ``StudyError`` where they differ.
+        Raises ``StudyError`` if they differ.
         """
         from sparing.study.checking import check
 
@@ -325,18 +325,18 @@ class Study:
     # Files -----------------------------------------------------------------------------------------------------------
 
     def write_sheet(self, asks: Iterable[Ask], path) -> None:
-        """Write asks as a CSV file to be filled in by whoever measures."""
+        """Write asks to a CSV file, to be filled in by those who measure."""
         self._calls.sheets.write_sheet(self, asks, path)
 
     def export(self, path) -> None:
-        """Write the cells of settled examples, with plan and chance of each: .csv, .parquet or .npz.
+        """Write the cells of settled examples, with the plan and probability of each, to a .csv, .parquet or .npz file.
 
-        :meth:`sparing.cells.Cells.load` reads an .npz file, which has the names of attributes and of categories, too.
+        :meth:`sparing.cells.Cells.load` reads an .npz file, which also has the names of attributes and categories.
         """
         self._calls.transfer.export(self, path)
 
     def backup(self, path, *, force: bool = False) -> None:
-        """Copy an SQLite study while others write to it; never copy its file by other means."""
+        """Copy an SQLite study safely while others write to it; do not copy its file by other means."""
         self._calls.transfer.backup(self, path, force=force)
 
     # Within ----------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ class Study:
         return self._calls.state(self)
 
     def _newest_model(self) -> tuple[int, Any]:
-        """The model of now, and the last event that changed its cells."""
+        """The current model, and the last event that changed its cells."""
         if self._model is None or self._model[0] != self._state().changed:
             settled = self._calls.at_head(self)
             self._model = settled.changed, self.settings.fitted(settled.cells)

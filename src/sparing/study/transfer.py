@@ -1,4 +1,4 @@
-"""Cells that leave a study and come together elsewhere, and copies of a whole study that are safe."""
+"""Exporting, merging and importing cells of studies, and backups of a whole study."""
 
 import csv
 import os
@@ -21,13 +21,13 @@ from sparing.tables.names import first_line, refuse_unknown
 from sparing.tables.text import opened, read_header
 
 HEADER = ("study", "example", "plan", "settled", "target", "attribute", "value", "chance")
-CATEGORY = "category"  # a last column, in place of a value; files of earlier versions have none
+CATEGORY = "category"  # the last column, used instead of a value; files of earlier versions lack it
 SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
 class Exported:
-    """One settled example: what its cells are, and with which chances they were looked at."""
+    """One settled example: its cells, and the probabilities with which they were looked at."""
 
     plan: int
     settled: int | None
@@ -42,7 +42,7 @@ Exports = dict[tuple[str, str], Exported]  # by the uid of the study and the nam
 
 
 def export(study, path) -> None:
-    """Write the cells of settled examples in the format that the name ends in."""
+    """Write the cells of settled examples in the format of the file's suffix."""
     if Path(path).suffix.lower() == ".npz":
         study.cells().save(path, names=study.settings.attributes, categories=study.settings.categories)
     else:
@@ -68,7 +68,7 @@ def exported(study) -> Exports:
 
 
 def write_exports(exports: Exports, path) -> None:
-    """One line for each cell; an example without any has one line without an attribute. CSV or Parquet."""
+    """Write one line per cell to a CSV or Parquet file; an example without cells has one line without an attribute."""
     rows = [
         (uid, name, each.plan, each.settled, each.target, attribute,
          *((None, chance, value) if isinstance(value, str) else (value, chance, None)))
@@ -91,7 +91,7 @@ def _text(value) -> str:
 
 
 def read_exports(path) -> Exports:
-    """What :func:`write_exports` wrote. Targets that look like numbers are numbers."""
+    """The examples that :func:`write_exports` wrote. Targets that look like numbers become numbers."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
@@ -106,7 +106,7 @@ def read_exports(path) -> Exports:
         return found
     except (InputError, ImportError):
         raise
-    except Exception as error:  # readers raise what they like on broken bytes
+    except Exception as error:  # readers raise many kinds of errors on broken bytes
         raise InputError(
             f"{path.name} cannot be read as exported cells: {first_line(error)}", "export it again"
         ) from error
@@ -136,7 +136,7 @@ def _target(value):
 
 
 def merged(parts: Iterable[tuple[str, Exports]]) -> Exports:
-    """All examples of several exports, each with a name for messages: equal ones collapse, others are refused."""
+    """All examples of several named exports; equal ones are kept once, and differing ones are refused."""
     together: Exports = {}
     origin: dict[tuple[str, str], str] = {}
     for source, exports in parts:
@@ -182,7 +182,7 @@ def backup(study, path, *, force: bool = False) -> None:
         os.replace(beside, path)
     except sqlite3.Error as error:
         raise StoreError(
-            f"the copy failed: {error}; check the room on the disk and the rights to the folder."
+            f"the copy failed: {error}; check the space on the disk and the permissions of the folder."
         ) from error
     finally:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Values as people tell them and as the tables store them."""
+"""Conversion of values between what people tell and what the tables store."""
 
 from collections.abc import Iterator
 from math import isfinite, isnan, nan
@@ -18,22 +18,22 @@ Values = dict[int, float | str]  # by the number of the attribute: a number, the
 
 
 def packed(attributes: list[int]) -> bytes:
-    """Attributes, as they are stored."""
+    """Numbers of attributes as stored bytes."""
     return pack(f"<{len(attributes)}i", *attributes)
 
 
 def whole_numbers(stored: bytes) -> tuple[int, ...]:
-    """Attributes that were stored."""
+    """The numbers of attributes in stored bytes."""
     return unpack(f"<{len(stored) // 4}i", stored)
 
 
 def unread(n: int) -> bytes:
-    """So many values of which nothing is known, as they are stored."""
+    """The stored form of n values that are not known yet."""
     return pack(f"<{n}d", *[nan] * n)
 
 
 def readings_of(row: ExampleRow) -> Iterator[tuple[int, int, float]]:
-    """Of each attribute that was asked for: its number, what is known (TOLD, ...), and the value or NaN."""
+    """For each attribute that was asked for: its number, its status (TOLD, ...), and its value or NaN."""
     readings = unpack(f"<{len(row.told)}d", row.readings)
     return zip(whole_numbers(row.attributes), row.told, readings, strict=True)
 
@@ -44,7 +44,7 @@ def readings_of(row: ExampleRow) -> Iterator[tuple[int, int, float]]:
 def known_values(settings: Settings, row: ExampleRow) -> dict[int, float | str | None]:
     """What is known of an example, by the number of the attribute.
 
-    A number, the name of a category, a word for what has no value, or None where it is awaited.
+    A number, the name of a category, a word for a missing value, or None if the answer is awaited.
     """
     return {
         attribute: settings.shown(attribute, reading) if code == TOLD else WORDS.get(code)
@@ -53,18 +53,18 @@ def known_values(settings: Settings, row: ExampleRow) -> dict[int, float | str |
 
 
 def shown_values(settings: Settings, row: ExampleRow) -> dict[str, float | str]:
-    """The values themselves, by name: only what was told."""
+    """The values that were told, by name."""
     told = [(attribute, reading) for attribute, code, reading in readings_of(row) if code == TOLD]
     return {settings.attributes[attribute]: settings.shown(attribute, reading) for attribute, reading in told}
 
 
 def checked_values(settings: Settings, values) -> Values:
-    """Values by number: finite numbers, codes of categories, or a word; None and NaN are unavailable."""
+    """Values by attribute number: finite numbers, codes of categories, or words; None and NaN mean unavailable."""
     read: Values = {}
     numeric = settings.numeric
     for name, value in dict(values).items():
         number = numeric.get(name)
-        if number is not None and type(value) is float and isfinite(value):  # as a rule
+        if number is not None and type(value) is float and isfinite(value):  # the usual case, made fast
             read[number] = value
         else:
             read[_number(settings, name)] = _checked(settings, name, value)

@@ -1,4 +1,4 @@
-"""What is shown of asks and examples."""
+"""What users see of asks and examples."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ask:
-    """What to buy of one example, for how much. ``key`` goes to the seller as its idempotency key."""
+    """What to buy of one example, and its price. ``key`` is the idempotency key for the seller."""
 
     key: str
     example: str
@@ -21,7 +21,7 @@ class Ask:
     names: tuple[str, ...]
     price: str
     state: str
-    told: tuple[str, ...]  # those of the names that were told already
+    told: tuple[str, ...]  # the names that were told already
 
     @classmethod
     def of(cls, settings: Settings, uid: str, row: "AskRow", example: "ExampleRow") -> "Ask":
@@ -37,13 +37,13 @@ class Ask:
 
 @dataclass(frozen=True)
 class Example:
-    """What is known of one example; ``event`` is the last one that changed it: :meth:`Study.correct` asks for that."""
+    """What is known of one example; ``event`` is the last one that changed it, which :meth:`Study.correct` needs."""
 
     name: str
     number: int
     plan: int
     state: str
-    values: dict[str, float | str | None]  # a number, "unavailable", "not bought"; None where it is awaited
+    values: dict[str, float | str | None]  # a number, a category, "unavailable", "not bought"; None if awaited
     y: Any
     event: int
 

@@ -1,4 +1,4 @@
-"""A visit of a study: value by value of a new case, each an ask of the same books."""
+"""A visit within a study: values of a new case are bought one by one, each by an ask of the study."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ OPTIONS = ("price_of_error", "target_std", "budget")
 
 
 class StudyVisit:
-    """Asks for the values of one new case that are worth their price, in the books of a study; by ``study.visit``.
+    """Asks for the values of one new case that are worth their price, in the books of a study; see ``study.visit``.
 
-    What to buy next is a pure function of the model with which the visit was begun, of its options, and of what is
-    known of the case: whoever opens the visit again goes on where it stands. What was bought of a visit never enters
-    the model, even where its target is told later, since it was chosen by the values of the case.
+    The next purchase is a pure function of the model with which the visit began, of its options and of what is known of
+    the case, so anybody can continue the visit. Its values never enter the model, even if its target is told later,
+    since they were chosen by the values of the case.
     """
 
     def __init__(self, study: "Study", name: str, model, who: str):
@@ -37,7 +37,7 @@ class StudyVisit:
     # Asking and telling ----------------------------------------------------------------------------------------------
 
     def ask(self) -> Ask | None:
-        """What to buy next, its price reserved; the same until it is told. None: nothing is worth its price.
+        """What to buy next, or None if nothing is worth its price; the same until it is told. Its price is reserved.
 
         Refused with ``Taken`` while somebody else buys, and with ``OverBudget`` if the money left does not pay for it.
         """
@@ -50,7 +50,7 @@ class StudyVisit:
                 return asked
 
     def _ask(self, books: Books, wanted: list[int]) -> tuple[bool, Ask | None]:
-        """Whether nobody has told anything since it was decided what to buy; and the ask."""
+        """Whether the decision is still valid, because nothing was told since; and the ask."""
         example = books.example(self._row.number)
         if example.event != self._row.event:
             return False, None
@@ -63,7 +63,7 @@ class StudyVisit:
     def tell(self, ask: Ask | str, values: Mapping[str, Any] | Sequence, y=None) -> int:
         """Book what was bought, as :meth:`Study.tell` does; a sequence is in the order of ``ask.names``.
 
-        ``y`` is the target, should it ever be known; it may be told later.
+        ``y`` is the target, which may also be told later or never.
         """
         if isinstance(ask, Ask) and not isinstance(values, Mapping):
             values = dict(zip(ask.names, values, strict=True))
@@ -75,7 +75,7 @@ class StudyVisit:
 
     @property
     def prediction(self):
-        """The target, or the label, that follows from what is known."""
+        """The predicted target or label, given what is known."""
         return self._visit.prediction
 
     @property
@@ -105,11 +105,11 @@ class StudyVisit:
 
     @property
     def offer(self) -> Offer | None:
-        """What the purchase costs that ``ask`` returned, and what it is worth; None if it returned none."""
+        """The price of the purchase that ``ask`` returned, and what it is worth; None if it returned None."""
         return self._visit.offer
 
     def _said(self) -> dict[str, Any]:
-        """The prediction, as the books keep it."""
+        """The prediction in the form that the books store."""
         label, proba = self.prediction, self.proba
         chances = None if proba is None else [float(chance) for chance in proba]
         plain = label.item() if hasattr(label, "item") else label
@@ -118,7 +118,7 @@ class StudyVisit:
     # From the books to the model's question --------------------------------------------------------------------------
 
     def _look(self, before: ExampleRow | None = None) -> tuple[ExampleRow, Visit]:
-        """What is known, and what that means to the model."""
+        """The row of the visit, and the model's visit in the same state."""
         row, options = self._study._store.read(lambda connection: _read(connection, self._study, self.name))
         if before is not None and before.event == row.event:
             return row, self._visit
@@ -127,7 +127,7 @@ class StudyVisit:
         return row, visit
 
     def _resumed(self, row: ExampleRow, options: dict[str, Any]) -> Visit:
-        """The model's visit, told what is known and what was bought; what is awaited was not bought yet."""
+        """The model's visit, told all known values and purchases; awaited values count as not bought."""
         settings, n_known = self._study.settings, len(options["known"])
         known, bought, declined = {}, {}, []
         for place, (attribute, code, reading) in enumerate(readings_of(row)):
@@ -150,7 +150,7 @@ def _read(connection, study: "Study", name: str) -> tuple[ExampleRow, dict[str, 
 
 
 def visit(study: "Study", name: str, known, options: dict[str, Any], who: str | None) -> StudyVisit:
-    """Begin a visit, or go on with one. What the model refuses is refused before anything is noted."""
+    """Begin or continue a visit. What the model refuses is refused before anything is stored."""
     name, who, settings = calls.checked_name("name", name), calls.actor(who), study.settings
     options = {option: _number(option, value) for option, value in options.items()}
     checked = checked_values(settings, known or {})
@@ -169,11 +169,11 @@ def visit(study: "Study", name: str, known, options: dict[str, Any], who: str | 
 
 
 def _number(option: str, value) -> float | None:
-    """Money may be written as text."""
+    """An option as a number; money may be given as text."""
     return None if value is None else float(money.amount(option, value))
 
 
 def _model_event(books: Books, name: str) -> int | None:
-    """The event as of which the model was fitted, if the visit has begun."""
+    """The event whose model the visit uses, or None if it has not begun."""
     example = books.named(name)
     return books.visit(example.number).model if example is not None and example.is_visit else None

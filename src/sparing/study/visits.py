@@ -1,4 +1,4 @@
-"""Visits in the books: examples whose next purchase follows from what is known of them."""
+"""Visits in the books: cases whose next purchase depends on what is known of them."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ def begin(books: Books, name: str, known: Values, options: dict[str, Any], model
 
 
 def resumed(books: Books, example: ExampleRow, known: Values, options: dict[str, Any]) -> ExampleRow:
-    """A visit that was begun before; what is given anew must be what it was begun with."""
+    """A visit that was begun before; known values and options must not contradict those of its beginning."""
     if not example.is_visit:
         raise Conflict(
             f"{example.name!r} was drawn by a plan, for training; visit it under another name, and pass what is known "
@@ -49,12 +49,12 @@ def resumed(books: Books, example: ExampleRow, known: Values, options: dict[str,
 
 
 def is_awaited(example: ExampleRow) -> bool:
-    """Whether a purchase is not told yet, or was given up."""
+    """Whether a purchase has not been told, or was given up."""
     return AWAITED in example.told
 
 
 def ask_next(books: Books, settings: Settings, example: ExampleRow, wanted: list[int], who: str) -> AskRow:
-    """What is still awaited of a visit; else this purchase, which its model wants next."""
+    """The ask for what is still awaited of a visit, or else for the next purchase that its model wants."""
     if is_awaited(example) or example.state == "withdrawn":
         return ask_for_rest(books, settings, example, who)
     made = new_ask(books, settings, example, wanted, who)
@@ -69,7 +69,7 @@ def ask_next(books: Books, settings: Settings, example: ExampleRow, wanted: list
 
 
 def stop(books: Books, example: ExampleRow, said: dict[str, Any], who: str) -> None:
-    """Note what is predicted, once nothing more is worth its price; once for what is known."""
+    """Store the prediction when nothing more is worth its price, once for each state of knowledge."""
     visit, text = books.visit(example.number), json_of(said | {"as_of": example.event})
     if example.state == "withdrawn" or visit.said == text:
         return

@@ -1,4 +1,4 @@
-"""Tables and price lists of the user's own: CSV, Parquet and npz files in, numbers out."""
+"""Tables and price lists, read from CSV, Parquet and npz files."""
 
 from sparing.files import SUFFIXES
 from sparing.tables.columnar import read_columnar

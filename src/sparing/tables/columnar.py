@@ -1,4 +1,4 @@
-"""Parquet files that are not read whole: a table of which only the target is in memory."""
+"""Tables of Parquet files that are not read whole: only the target is in memory."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from sparing import checks
 from sparing.files import InputError, refuse_data_path
 from sparing.sources import ParquetSource
 from sparing.tables.table import Table, labelled
-from sparing.tables.targets import TASKS
+from sparing.tables.tasks import TASKS
 
 
 def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | None = None) -> Table:
@@ -20,7 +20,7 @@ def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | N
     for path in paths:
         refuse_data_path(path)
         if not str(path).lower().endswith(".parquet"):
-            raise InputError(f"{path} is no Parquet file", "pass one file, or several that end in .parquet")
+            raise InputError(f"{path} is not a Parquet file", "pass one file, or several that end in .parquet")
     if target is None:
         raise InputError("no target given", "name a column to predict with {target}", {"target": None})
     source, values = ParquetSource(paths, drop=drop).split_target(target)
@@ -34,5 +34,5 @@ def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | N
 
 
 def file_bytes(source: ParquetSource) -> int:
-    """What the files take on disk."""
+    """The size of the files on disk, in bytes."""
     return int(np.sum([path.stat().st_size for path in source.paths]))

@@ -1,4 +1,4 @@
-"""CSV and Parquet files as data frames, or as columns of numbers, with pandas."""
+"""CSV and Parquet files as data frames, or as columns of numbers, read with pandas."""
 
 import re
 import warnings
@@ -11,8 +11,8 @@ from sparing.files import InputError
 from sparing.tables.names import first_line, refuse_repeated, refuse_unknown, some, these
 from sparing.tables.text import opened, read_header
 
-MOST_INDICATORS = 1000  # columns that one column of text may turn into
-MISSING = ["?", " ?"]  # beside what pandas takes for missing: nothing, NA, NaN, N/A, null, None and the like
+MOST_INDICATORS = 1000  # maximum number of indicators of one column of text
+MISSING = ["?", " ?"]  # missing values besides those of pandas: empty, NA, NaN, N/A, null, None and the like
 DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
 ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 TOO_LONG = re.compile(r"Expected \d+ fields in line (\d+), saw (\d+)")
@@ -31,10 +31,10 @@ def read_columns(path: Path, target: str | None, drop) -> tuple[Any, list, str]:
     left_out = {target, *drop}
     kept = [i for i, name in enumerate(names) if name not in left_out]
     if not kept:
-        raise InputError(f"{path.name} has no column beside the target {target!r}", "add attributes to learn from")
+        raise InputError(f"{path.name} has no column besides the target {target!r}", "add attributes to learn from")
     y = frame.iloc[:, names.index(target)]
     if y.hasnans:
-        y = y.convert_dtypes()  # whole numbers and booleans with gaps are themselves again
+        y = y.convert_dtypes()  # restores whole numbers and booleans that have missing values
     values = [None if gone else value for value, gone in zip(y.tolist(), y.isna(), strict=True)]
     attributes = frame.iloc[:, kept]
     attributes.columns = [names[i] for i in kept]
@@ -89,13 +89,13 @@ def _frame(path: Path) -> tuple[Any, list[str]]:
         raise ImportError(f'reading {path.name} needs pandas; run: pip install "sparing[table]"') from None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is odd about a table is refused below, in our words
+            warnings.simplefilter("ignore")  # odd tables are refused below with a message of our own
             frame, names = _parquet(pandas, path) if path.suffix.lower() == ".parquet" else _csv(pandas, path)
     except ImportError:
         raise ImportError(f'reading {path.name} needs pyarrow; run: pip install "sparing[table]"') from None
     except InputError:
         raise
-    except Exception as error:  # parsers raise what they like on broken bytes
+    except Exception as error:  # parsers raise many kinds of errors on broken bytes
         raise InputError(f"{path.name} cannot be read as a table: {first_line(error)}", "check the file") from error
     if not len(frame):
         raise InputError(f"{path.name} has a header but no rows", "it needs one line per example")
@@ -113,9 +113,10 @@ def _parquet(pandas, path: Path) -> tuple[Any, list[str]]:
 
 
 def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
-    """Read the header ourselves: pandas would rename a repeated column, and shift columns if rows are longer.
+    """The file as a data frame, and the names of its columns.
 
-    One column more than the header has catches values that belong to none.
+    The header is read without pandas, which would rename repeated columns, and shift columns if rows are too long. One
+    more column than the header has catches such rows.
     """
     with opened(path) as file:
         names, separator, n_lines = read_header(file)
@@ -150,10 +151,10 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
 
 
 def _typed(column, separator: str):
-    """A column of text as numbers with a decimal comma, or as dates, if that is what all of it is.
+    """A column of text as numbers with decimal commas, or as dates, if all of its values are such.
 
-    A comma can be a decimal one only where it does not separate columns. Dates are those of ISO 8601, of which the day
-    cannot be taken for the month.
+    A decimal comma is possible only if commas do not separate columns. Dates must be in ISO 8601, where day and month
+    cannot be confused.
     """
     texts = column.dropna()
     if not len(texts) or not all(isinstance(text, str) for text in texts):
@@ -173,7 +174,7 @@ def _too_long(path: Path, what: str, names) -> InputError:
 
 
 def _flags(column) -> np.ndarray | None:
-    """A column of booleans with gaps, which pandas keeps as objects, as numbers; None if it is anything else."""
+    """Booleans with missing values, which pandas stores as objects, as numbers; None for any other column."""
     values = column.tolist()
     if not all(value is None or isinstance(value, bool | float) for value in values):
         return None

@@ -19,7 +19,7 @@ def refuse_unknown(wanted: Iterable[str], known: Collection[str], kind: str, fil
 
 
 def refuse_repeated(names: Collection[str], file: str) -> None:
-    """Refuse a name that two columns share: nobody could say which one is meant."""
+    """Refuse a name that two columns share, since it is ambiguous."""
     if len(set(names)) == len(names):
         return
     seen: set[str] = set()
@@ -44,6 +44,6 @@ def these(names: list[str], kind: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, in one line; its type if it says nothing."""
+    """The first line of an exception's message, or its type if the message is empty."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".;") if lines else type(error).__name__

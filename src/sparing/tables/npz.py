@@ -10,16 +10,16 @@ from scipy import sparse
 from sparing.files import InputError
 from sparing.tables.names import first_line, refuse_unknown, some
 
-MOST_COLUMNS = 10_000_000  # of a sparse matrix, which can claim any number; each has a name and a weight
+MOST_COLUMNS = 10_000_000  # limit for sparse matrices, whose files may claim any number of columns
 SPARSE = {"format", "shape", "data"}  # the arrays of every kind of sparse matrix
 
 
 def array_names(path: Path) -> set[str]:
-    """Names of the arrays of an npz file; none if it is no such file."""
+    """Names of the arrays of an npz file; empty if the file is not an npz file."""
     try:
         with zipfile.ZipFile(path) as file:
             return {name.removesuffix(".npy") for name in file.namelist()}
-    except Exception:  # whoever reads the arrays says what is wrong
+    except Exception:  # reading the arrays will raise an error with a message
         return set()
 
 
@@ -40,8 +40,8 @@ def read_matrix(path: Path) -> tuple[Any, dict[str, np.ndarray]]:
         arrays = {name: array for name, array in stored.items() if isinstance(array, np.ndarray)}
         X: Any = sparse.load_npz(path) if set(arrays) >= SPARSE else arrays.get("X", arrays.get("data"))
         if X is not None and hasattr(X, "check_format"):
-            X.check_format(full_check=True)  # an index out of range would be read from anywhere in memory
-    except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
+            X.check_format(full_check=True)  # an index out of range would read arbitrary memory
+    except Exception as error:  # zip, zlib and npy readers raise many kinds of errors on broken bytes
         raise InputError(
             f"{path.name} cannot be read as an npz file of numbers: {first_line(error)}", "check the file"
         ) from error
@@ -75,7 +75,7 @@ def _target(path: Path, arrays, target: str | None) -> tuple[np.ndarray, str]:
 def _values(y: np.ndarray, target: str) -> list:
     try:
         return y.tolist()
-    except Exception as error:  # text of no alphabet
+    except Exception as error:  # text that cannot be decoded
         raise InputError(f"the target {target!r} has broken values: {first_line(error)}", "check the file") from error
 
 

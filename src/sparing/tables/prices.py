@@ -14,10 +14,7 @@ from sparing.tables.text import opened, read_header
 
 @dataclass(frozen=True)
 class PriceList:
-    """Price of each attribute in the order of a table, and the panel that it comes with ("" is none).
-
-    A price of zero is that of a free attribute.
-    """
+    """Price and panel ("" for none) of each attribute, in the order of a table. A free attribute has price zero."""
 
     costs: np.ndarray
     groups: list[str]
@@ -31,8 +28,8 @@ def priced_names(path) -> list[str]:
 def read_prices(path, names: list[str]) -> PriceList:
     """Read a CSV file with columns attribute, cost and, if there are panels, group.
 
-    The separator may be a comma, or a semicolon or a tab, and then costs may have a decimal comma. Every name needs a
-    price, and no attribute may have two; zero is the price of a free one. Prices of other attributes are left aside.
+    The separator is a comma, a semicolon or a tab; with the last two, costs may have decimal commas. Every name needs
+    one price, zero for a free attribute, and none may have two. Prices of other attributes are ignored.
     """
     path = Path(path)
     prices = _checked(path)
@@ -47,13 +44,13 @@ def read_prices(path, names: list[str]) -> PriceList:
 
 
 def _checked(path: Path) -> dict[str, tuple[float, str]]:
-    """Cost and group by attribute; or an error that says what to do."""
+    """Cost and group by attribute, or an error that says what to do."""
     refuse_missing_file(path)
     try:
         return _read(path)
     except InputError:
         raise
-    except Exception as error:  # undecodable bytes, fields beyond the limit of csv
+    except Exception as error:  # undecodable bytes, or fields longer than csv allows
         raise InputError(
             f"{path.name} cannot be read as a price list: {first_line(error)}", "check the file"
         ) from error

@@ -1,4 +1,4 @@
-"""One table out of a file of any kind: attributes as numbers, and a target that can be learnt."""
+"""Tables from files of any supported kind: attributes and a target."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,15 @@ from sparing.files import InputError, refuse_data_path
 from sparing.tables.frames import numbers_of, read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
-from sparing.tables.targets import TASKS, labels_of
+from sparing.tables.tasks import TASKS, labels_of
 
 
 @dataclass(frozen=True)
 class Table:
-    """Attributes and target of a file. ``classes`` are the two values that became -1 and +1, if it has just two.
+    """Attributes and target of a file. ``classes`` are the values that became -1 and +1, if the target has just two.
 
-    Attributes are numbers, or a data frame of columns as they are in the file, for estimators that take them. Read with
-    a ``task``, the table has ``labels`` if that is classification, in place of numbers; ``why`` is said in words.
+    Attributes are numbers, or a data frame with the columns of the file, for estimators that accept it. If a ``task``
+    was given and is classification, the target is ``labels`` instead of numbers, and ``why`` says why.
     """
 
     X: Any
@@ -31,10 +31,10 @@ class Table:
     n_dropped: int
     labels: np.ndarray | None = None
     why: str = ""
-    dropped: tuple[str, ...] = ()  # columns that were to be left out
+    dropped: tuple[str, ...] = ()  # columns left out on request
 
     def lines(self) -> list[str]:
-        """What there is, and what was left out and why."""
+        """What was read, and what was left out and why, in sentences."""
         said = [f"{len(self.y):,} rows, {len(self.names):,} attributes, target {self.target!r}"]
         if self.dropped:
             said.append(f"{len(self.dropped):,} columns were left out as asked: {', '.join(self.dropped)}")
@@ -61,16 +61,16 @@ def read_table(
     drop_missing : bool
         Leave out rows with a missing value. Otherwise missing values are refused.
     as_is : bool
-        Keep columns of text and dates, in a data frame, and missing values, for estimators that take them. Only rows
-        without a target are left out.
+        Keep text, dates and missing values, in a data frame, for estimators that accept them. Only rows without a
+        target are left out.
     task : {"auto", "regression", "classification"}, optional
-        What the target is for: "auto" decides by :func:`sparing.tables.targets.labels_of`. Without it a target is
-        numbers, and two values of any kind become -1 and +1.
+        Whether the target is a number or a class; "auto" decides by :func:`sparing.tables.tasks.labels_of`. Without a
+        task, targets are numbers, and a target with two values of any type becomes -1 and +1.
 
     Raises
     ------
     ValueError
-        If the file cannot be read, whatever is wrong with it.
+        If the file cannot be read, for any reason.
     """
     path = Path(path)
     refuse_data_path(path)
@@ -107,7 +107,7 @@ def labelled(X, values: list, names: list[str], target: str, task: str | None, *
 
 
 def read_rows(path) -> Any:
-    """The rows of a data file without a target, to predict: a data frame, or the matrix of an npz file."""
+    """The rows of a data file to predict, without a target: a data frame, or the matrix of an npz file."""
     path = Path(path)
     refuse_data_path(path)
     return read_matrix(path)[0] if path.suffix.lower() == ".npz" else read_frame(path)
@@ -133,14 +133,14 @@ def _refuse_infinity(X, names: list[str]) -> None:
 
 
 def _holes(X) -> np.ndarray:
-    """Which values are missing; none of a sparse matrix is."""
+    """Which values are missing; a sparse matrix has none."""
     if sparse.issparse(X):
         return np.zeros((X.shape[0], 0), dtype=bool)
     return np.isnan(X) if isinstance(X, np.ndarray) else X.isna().to_numpy()
 
 
 def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool, as_is: bool):
-    """Rows without missing values; others are refused unless they may be dropped, or, but for the target, kept."""
+    """The rows without missing values. Others are refused, or dropped, or (if they have a target) kept ``as_is``."""
     absent = np.array([value is None or bool(value != value) for value in values])
     holes = _holes(X)
     if as_is and not drop_missing:

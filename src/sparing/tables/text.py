@@ -1,4 +1,4 @@
-"""Text tables: opened with or without compression, their separator and header found."""
+"""Reading text tables: decompression, separator and header."""
 
 import csv
 import gzip
@@ -12,7 +12,7 @@ LONGEST_HEADER = 64_000_000  # characters
 
 
 class Header(NamedTuple):
-    """Names of the columns, what separates them, and the lines that they take."""
+    """Names of the columns, their separator, and the number of lines of the header."""
 
     names: list[str]
     separator: str
@@ -28,9 +28,9 @@ def opened(path: Path) -> Iterator[IO[str]]:
 
 
 def read_header(file: IO[str]) -> Header:
-    """Read the header and leave the file at the line below it. The separator is the one it uses most.
+    """Read the header and leave the file at the line below it. The separator is the most frequent one in it.
 
-    Blank lines above it are skipped. A file without any other line has an empty header.
+    Blank lines above the header are skipped. A file with only blank lines has an empty header.
     """
     n_lines = 0
     while True:
@@ -48,7 +48,7 @@ def read_header(file: IO[str]) -> Header:
 
 
 def _continued(line: str, file: IO[str]) -> Iterator[str]:
-    """The line, and those after it: a quoted name may hold a line break."""
+    """The line and those after it, since a quoted name may contain a line break."""
     while line:
         yield line
         line = file.readline(LONGEST_HEADER)

@@ -1,4 +1,4 @@
-"""Step sizes, risk bounds and sample sizes, all from one inequality; see the package."""
+"""Step sizes, risk bounds and sample sizes, all from the inequality in the package's docstring."""
 
 from bisect import bisect_left
 from math import ceil
@@ -29,7 +29,7 @@ def step_size(
     algorithm : str
         A learner by the papers' name, one of ``ALGORITHMS``.
     n_attributes, n_examples : int
-        d, and the m examples that the step is used on: of two phases, those of the second. Lasso needs
+        d, and the m examples that the step is used on; with two phases, those of the second. Lasso needs
         :math:`m \ge \log 2d`.
     radius : float
         B, the largest norm of the weights: 2-norm for ridge, 1-norm for lasso.
@@ -38,7 +38,7 @@ def step_size(
     second_moments : array of shape (n_attributes,)
         :math:`E[x_i^2]` for DDAERR and DDAELR; for two phases A, the averages of phase one.
     half_norm : float
-        For ridge, if known: H, the 1/2-norm of :math:`E[x^2]` or more. Comes before ``second_moments``.
+        For ridge, if known: H, the 1/2-norm of :math:`E[x^2]` or an upper bound. It overrides ``second_moments``.
     epsilon : float
         The ``confidence_width`` of phase one, in units of X^2. The lasso caps it at 1.
     point_looks : int
@@ -71,15 +71,15 @@ def risk_bound(
     norm_bound: float = 1.0,
     foreseen: bool = False,
 ) -> float:
-    r"""A bound on the expected excess risk of a run with :func:`step_size`: that of its averaged weights.
+    r"""A bound on the expected excess risk of the averaged weights of a run with :func:`step_size`.
 
     Ridge :math:`2BG/\sqrt m`, lasso :math:`2BG\sqrt{5\log(2d)/m}`; keywords as for :func:`step_size`. Moments
     that no data within ``norm_bound`` can have are refused.
 
-    For two phases it speaks of phase two, and holds with the confidence over phase one that ``epsilon`` was
-    made for. So does its part 6d/k, which the paper states for any outcome of phase one: one that hides a
-    frequent attribute has a positive probability and breaks it, unless epsilon >= 1. To know before phase one
-    what the bound will be at most, pass ``foreseen=True`` and in place of A the true moments, or a guess.
+    With two phases the bound is on phase two, and holds with the confidence over phase one that ``epsilon`` was
+    computed for. The same is true of its part 6d/k, although the paper states it for any outcome of phase one: an
+    outcome that misses a frequent attribute has positive probability and breaks it, unless epsilon >= 1. To get an
+    upper limit of the bound before phase one, pass ``foreseen=True`` and the true moments, or a guess, instead of A.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def sample_complexity(
     point_looks: int | None = None,
     norm_bound: float = 1.0,
 ) -> int:
-    """The fewest examples (of two phases, in the second) whose :func:`risk_bound` is at most ``excess``.
+    """The least number of examples whose :func:`risk_bound` is at most ``excess``; with two phases, of the second.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def sample_complexity(
     rate = rate_of(certified(s), radius)
     excess = checks.positive("excess", excess)
     least, about = ceil(rate.least_examples), ceil((rate.bound(1) / excess) ** 2)
-    slack = 2 + about // 10**14  # what rounding may do to the closed form
+    slack = 2 + about // 10**14  # rounding error of the closed form
     near = range(max(least, about - slack), max(least, about + slack))
     return near.start + bisect_left(near, True, key=lambda m: rate.bound(m) <= excess)
 
@@ -152,7 +152,7 @@ def _drawn_square(name: str, probabilities: np.ndarray, values: np.ndarray) -> f
     live = values != 0
     if (probabilities < 0).any() or not np.isclose(probabilities.sum(), 1) or not probabilities[live].all():
         raise ValueError(
-            f"{name} must be probabilities that sum to 1, none of them 0 where there is something to see; "
+            f"{name} must be probabilities that sum to 1 and are positive where values are not zero; "
             f"got {probabilities}."
         )
     return float((values[live] ** 2 / probabilities[live]).sum())

@@ -1,4 +1,4 @@
-"""What few looks cannot do, and what they can do as well as whole rows."""
+"""Lower bounds for learners that see few attributes, and when they match learners that read whole rows."""
 
 from math import ceil
 
@@ -10,7 +10,7 @@ PENALTIES = ("ridge", "lasso")
 
 
 def examples_lower_order(penalty: str, *, excess: float, n_attributes: int, budget: int) -> float:
-    r"""Of which order the examples are that every learner of k attributes per example needs on some distribution.
+    r"""The order of the number of examples that any learner of k attributes per example needs on some distribution.
 
     Ridge, :math:`\|x\|_2 \le 1` and :math:`\|w\|_2 \le 1`: :math:`d/(k \epsilon^2)`, for
     :math:`\epsilon \ge 1/\sqrt d` (Hazan & Koren 2012, Theorem 2.2; the distribution is
@@ -25,7 +25,7 @@ def examples_lower_order(penalty: str, *, excess: float, n_attributes: int, budg
     ----------
     penalty : {"ridge", "lasso"}
     excess : float
-        :math:`\epsilon`, of the expected squared error above that of the best weights.
+        :math:`\epsilon`, the expected squared error above that of the best weights.
     n_attributes, budget : int
         d and k.
 
@@ -42,13 +42,13 @@ def examples_lower_order(penalty: str, *, excess: float, n_attributes: int, budg
     if penalty == "ridge":
         if not d**-0.5 <= excess <= 1 or k > d:
             raise ValueError(
-                f"Theorem 2.2 speaks of an excess from 1/sqrt(d) = {d**-0.5:.3g} to 1 and k <= d looks; got "
+                f"Theorem 2.2 holds for an excess from 1/sqrt(d) = {d**-0.5:.3g} to 1 and k <= d looks; got "
                 f"excess={excess:g}, budget={k} for d = {d}."
             )
         return d / (k * excess**2)
     if excess >= 1 / 16 or k < 2 or d <= 4 * k:
         raise ValueError(
-            f"Theorem 2.1 speaks of an excess below 1/16, k > 1 looks and d > 4k; got excess={excess:g}, budget={k}, "
+            f"Theorem 2.1 holds for an excess below 1/16, k > 1 looks and d > 4k; got excess={excess:g}, budget={k}, "
             f"n_attributes={d}."
         )
     return d / (k * excess)
@@ -59,10 +59,10 @@ def full_information_looks(second_moments, penalty: str = "ridge", *, norm_bound
 
     :math:`k = \lceil \|E[x^2]\|_{1/2} / X^2 \rceil` for ridge and :math:`\lceil \|E[x^2]\|_1 / X^2 \rceil` for lasso.
     The bound on the excess risk is then at most :math:`\sqrt 2` times that of the learner that reads everything, so
-    twice the rounds, of k + 1 looks each, have the same guarantee as d looks a round (Kukliansky & Shamir 2015, short
-    version, section 6). Nothing is saved where 2 (k + 1) passes d. That is a statement on bounds, with
-    residuals as large as the radius: where they become small, whole rows gain more, and half of the looks should go to
-    the inner product, ``split="even"`` (``benchmarks/full_information.py``).
+    twice as many rounds of k + 1 looks have the same guarantee as rounds of d looks (Kukliansky & Shamir 2015, short
+    version, section 6). Nothing is saved if 2 (k + 1) exceeds d. This compares bounds, for residuals as large as the
+    radius. Where residuals become small, whole rows gain more, and half of the looks should go to the inner product,
+    ``split="even"`` (``benchmarks/full_information.py``).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def full_information_looks(second_moments, penalty: str = "ridge", *, norm_bound
     penalty : {"ridge", "lasso"}
     norm_bound : float, optional
         X, the largest norm of an example (2-norm, or largest entry for lasso). By default the root mean square of the
-        norm (ridge) or of the largest attribute (lasso), which is no bound, but what counts where step sizes are tuned.
+        norm (ridge) or of the largest attribute (lasso): not a bound, but what matters where step sizes are tuned.
 
     Examples
     --------

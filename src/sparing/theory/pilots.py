@@ -1,4 +1,4 @@
-"""How long phase one must be: what its estimates are worth, and when they pay."""
+"""How many examples phase one needs, how accurate its estimates are, and when it pays off."""
 
 from bisect import bisect_left
 from functools import partial
@@ -19,7 +19,7 @@ from sparing.theory.spread import (
 
 
 def confidence_width(*, n_attributes: int, budget: int, n_pilot: int, confidence: float) -> float:
-    r"""How far phase one may be off: :math:`\epsilon = d \log(2d/\delta) / ((k+1) m_1)`, in units of X^2.
+    r"""The accuracy of phase one: :math:`\epsilon = d \log(2d/\delta) / ((k+1) m_1)`, in units of X^2.
 
     With probability :math:`1 - \delta`, the ``confidence``, over :math:`m_1` = ``n_pilot`` examples
     :math:`E[x_i^2]/2 - 5\epsilon/3 \le A_i \le 2E[x_i^2] + 7\epsilon/6` for all i (KS equation 15).
@@ -46,10 +46,10 @@ def pilot_size(
     half_norm: float | None = None,
     norm_bound: float = 1.0,
 ) -> int:
-    r"""The order of the phase-one examples needed: :math:`d\log(2d/\delta)/(k+1)` times a factor.
+    r"""The order of the number of examples that phase one needs: :math:`d\log(2d/\delta)/(k+1)` times a factor.
 
-    Far more than that ``"improve"`` on uniform looks: the factor is H for ridge if H is known, d if not; 1 for
-    lasso. So many ``"match"`` known moments up to constants: the factor is :math:`d^2/H` for ridge and
+    To ``"improve"`` on uniform looks, phase one must be far longer than this with the factor H for ridge if H is known,
+    d if not, and 1 for lasso. To ``"match"`` known moments up to constants, the factor is :math:`d^2/H` for ridge and
     :math:`d/L` for lasso (KS after Theorems 3.6, 3.12 and 4.7).
 
     Examples
@@ -59,7 +59,7 @@ def pilot_size(
     """
     checks.one_of("algorithm", algorithm, TWO_PHASED)
     checks.one_of("goal", goal, ("improve", "match"))
-    d = checks.whole("n_attributes", n_attributes)  # Python's integer: NumPy's smaller ones overflow when squared
+    d = checks.whole("n_attributes", n_attributes)  # Python's integers do not overflow when squared
     s = theorem_input(algorithm, d, budget, second_moments, half_norm, None, None, norm_bound)
     if ALGORITHMS[algorithm].penalty == "lasso":
         factor = 1.0 if goal == "improve" else d / total_of(s)
@@ -83,10 +83,10 @@ def smallest_paying_pilot(
     point_looks: int | None = None,
     norm_bound: float = 1.0,
 ) -> int | None:
-    """The fewest of m examples to spend on phase one for a better bound than uniform looks at all m have.
+    """The shortest phase one, out of m examples, with a better bound than uniform looks at all m examples.
 
-    Sets the foreseen :func:`risk_bound` on the other examples against that of AERR or AELR on m. None if no
-    pilot pays: constants are large, and so must m be. With ``half_norm`` the ridge learner knows H.
+    Compares the foreseen :func:`risk_bound` on the other examples with that of AERR or AELR on all m. It is None if no
+    pilot pays off: constants are large, so m must be large, too. With ``half_norm`` the ridge learner knows H.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def smallest_paying_pilot(
     def pays(pilot: int, n_left: int) -> bool:
         return spread_of(s._replace(epsilon=width / pilot), foreseen=True) * n_examples < uniform(s) * n_left
 
-    # A larger pilot has a narrower spread but leaves fewer examples: it must pay even with as many left.
+    # A larger pilot has a smaller V but leaves fewer examples. Skip those that would not pay off even with more left.
     while n_pilot <= most:
         missing = bisect_left(range(n_pilot, most + 1), True, key=partial(pays, n_left=n_examples - n_pilot))
         if missing == 0:

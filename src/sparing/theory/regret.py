@@ -15,14 +15,14 @@ def regret_bound(
     delta_c: float | None = None,
     tau: float = 1.0,
 ) -> float:
-    r"""How much more a run can have lost than a fixed comparator :math:`x^*`.
+    r"""A bound on how much more a run has lost than a fixed comparator :math:`x^*`.
 
     .. math:: \frac{1}{2\eta} \left( R^2 (T + \sqrt{\delta_r}) + \tau (r^2 Z + \delta_c s^2) \right)
               + \eta \left( T + \frac{Z}{\tau} \right)
 
     Theorem 3 for CompAdaGrad has both parts. With the first alone it is Theorem 2 (full matrix), with the second alone
-    Theorem 1 (diagonal). The theorems stand for :math:`\tau = 1`; a stiffer complement moves :math:`\tau` times as
-    reluctantly. With :math:`\delta_r` *inside* the root, as here, the proof goes through with
+    Theorem 1 (diagonal). The theorems are stated for :math:`\tau = 1`; other values divide the steps of the complement
+    by :math:`\tau`. With :math:`\delta_r` *inside* the root, as here, the proof goes through with
     :math:`\sqrt{\delta_r} R^2`: all but the first eigenvalue of :math:`(M_1 + \delta_r I)^{1/2}` are
     :math:`\sqrt{\delta_r}`, and :math:`\mathrm{tr}(M_T + \delta_r I)^{1/2} \le \mathrm{tr}\, M_T^{1/2} +
     k \sqrt{\delta_r}`. A penalty counts as part of the loss if it is zero at the start. For the scaled sketch pass

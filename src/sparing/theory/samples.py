@@ -168,10 +168,10 @@ def confident_rows_needed(
     Corollary 1 holds in expectation. Confidence boosting (Mehta 2016) solves on :math:`K = \lceil\log(2/\delta)\rceil`
     separate parts of the data and keeps the solution with the least loss on m further examples
     (:func:`sparing.solvers.boost_confidence`). Each part has excess risk of at most :math:`e \epsilon_0` with
-    probability :math:`1 - 1/e` (Markov), so that one has but for :math:`\delta/2`. Losses of curvature
+    probability :math:`1 - 1/e` (Markov), so that one has with probability :math:`1 - \delta/2`. Losses of curvature
     :math:`\alpha` and slope :math:`\rho` have differences :math:`f_w - f_{w^*}` of second moment at most
     :math:`\tfrac{2\rho^2}\alpha (F(w) - F(w^*))` and size at most :math:`\rho D`, with D the ``spread`` of the
-    predictions; with Bernstein's inequality for all K, the one that is kept has, but for another :math:`\delta/2`,
+    predictions; with Bernstein's inequality for all K, the one that is kept has, up to another :math:`\delta/2`,
 
     .. math:: F(w) - F(w^*) \le 3 e \epsilon_0 + \frac{8 \rho^2/\alpha + 8 \rho D/3}{m} \log\frac{4K}\delta .
 
@@ -201,7 +201,7 @@ def confident_rows_needed(
 
 
 def _binding_ridge(spectrum: np.ndarray, n: int, radius: float) -> float:
-    """The ridge at which sum_i l_i / (l_i + ridge)^2 / (6n) is the squared radius; 0 if it is less from the start."""
+    """The ridge at which sum_i l_i / (l_i + ridge)^2 / (6n) is the squared radius; 0 if the sum is smaller there."""
 
     def surplus(ridge: float) -> float:
         return float(np.sum(spectrum / (spectrum + ridge) ** 2)) / (6 * n) - radius**2
@@ -216,7 +216,7 @@ def _dimension(spectrum: np.ndarray, ridge: float) -> float:
 
 
 def _spectrum(values) -> np.ndarray:
-    """Positive eigenvalues; zeros have no part in anything."""
+    """The positive eigenvalues; zeros change none of the results."""
     spectrum = np.asarray(values, dtype=np.float64)
     if spectrum.ndim != 1 or not np.isfinite(spectrum).all() or (spectrum < 0).any() or not spectrum.any():
         raise ValueError(f"spectrum must be eigenvalues, finite, none below zero, not all zero; got {values!r}.")

@@ -1,4 +1,4 @@
-"""What is left to an algorithm: V, which bounds the second moment of its estimate of the example."""
+"""V, the bound on the second moment of an algorithm's estimate of the example, in which the algorithms differ."""
 
 from collections.abc import Callable
 from math import ceil, log, sqrt
@@ -10,7 +10,7 @@ from sparing import checks
 
 
 class TheoremInput(NamedTuple):
-    """What V depends on; second moments and half-norm are those of x/X."""
+    """The quantities that V depends on; second moments and half-norm are those of x/X."""
 
     algorithm: str
     n_attributes: int
@@ -21,7 +21,7 @@ class TheoremInput(NamedTuple):
     norm_bound: float
 
     def need(self, name: str):
-        """The named option, which this algorithm cannot do without."""
+        """The value of an option that this algorithm requires."""
         if (value := getattr(self, name)) is None:
             raise ValueError(f"{self.algorithm} needs {name}; got None. {_REMEDIES[name]}")
         return value
@@ -29,12 +29,12 @@ class TheoremInput(NamedTuple):
 
 _REMEDIES = {
     "second_moments": "Pass one E[x_i^2] per attribute, in column order.",
-    "epsilon": "Pass epsilon=confidence_width(...), or 0 to take the averages of phase one at their word.",
+    "epsilon": "Pass epsilon=confidence_width(...), or 0 to treat the averages of phase one as exact.",
 }
 
 
 def _full_information(s: TheoremInput) -> float:
-    r"""1, of the example itself: :math:`|w \cdot x - y| \le 2B`, and so :math:`G = 2B`."""
+    r"""V = 1, as the example itself is known: :math:`|w \cdot x - y| \le 2B`, and so :math:`G = 2B`."""
     return 1.0
 
 
@@ -93,8 +93,8 @@ def total_of(s: TheoremInput) -> float:
     return float(s.need("second_moments").sum())
 
 
-class Algorithm(NamedTuple):
-    """Its penalty and V; for two phases also the V to foresee before phase one, from the true moments."""
+class Theorem(NamedTuple):
+    """The penalty and V of an algorithm; with two phases also V before phase one, from the true moments."""
 
     penalty: str
     spread: Callable[[TheoremInput], float]
@@ -102,14 +102,14 @@ class Algorithm(NamedTuple):
 
 
 ALGORITHMS = {
-    "AERR": Algorithm("ridge", uniform),
-    "DDAERR": Algorithm("ridge", _moment_ridge),
-    "TwoPhasedDDAERR": Algorithm("ridge", _two_phase_ridge, _foreseen_ridge),
-    "OnlineRidge": Algorithm("ridge", _full_information),
-    "AELR": Algorithm("lasso", uniform),
-    "DDAELR": Algorithm("lasso", _moment_lasso),
-    "TwoPhasedDDAELR": Algorithm("lasso", _two_phase_lasso, _foreseen_lasso),
-    "OnlineLasso": Algorithm("lasso", _full_information),
+    "AERR": Theorem("ridge", uniform),
+    "DDAERR": Theorem("ridge", _moment_ridge),
+    "TwoPhasedDDAERR": Theorem("ridge", _two_phase_ridge, _foreseen_ridge),
+    "OnlineRidge": Theorem("ridge", _full_information),
+    "AELR": Theorem("lasso", uniform),
+    "DDAELR": Theorem("lasso", _moment_lasso),
+    "TwoPhasedDDAELR": Theorem("lasso", _two_phase_lasso, _foreseen_lasso),
+    "OnlineLasso": Theorem("lasso", _full_information),
 }
 TWO_PHASED = [name for name, row in ALGORITHMS.items() if row.foreseen]
 
@@ -174,13 +174,13 @@ def theorem_input(algorithm, d, budget, second_moments, half_norm, epsilon, poin
 
 
 def certified(s: TheoremInput, foreseen: bool = False) -> TheoremInput:
-    """Refuse moments that ||x|| <= X rules out, for no theorem covers them; averages need not sum to X^2."""
+    """Refuse moments that ||x|| <= X rules out, which no theorem covers; averages need not sum to X^2."""
     summed = ALGORITHMS[s.algorithm].penalty == "ridge" and (foreseen or s.algorithm not in TWO_PHASED)
     if s.second_moments is not None:
         largest = float(s.second_moments.sum() if summed else s.second_moments.max())
         if largest > 1 + 1e-9:
             raise ValueError(
-                f"second_moments {'sum' if summed else 'go up'} to {largest * s.norm_bound**2:.6g}, too much "
+                f"second_moments {'sum' if summed else 'rise'} to {largest * s.norm_bound**2:.6g}, too much "
                 f"for examples of norm {s.norm_bound:.6g}; pass their largest norm as norm_bound."
             )
     return s

@@ -1,1 +1,1 @@
-"""How a database of an older format becomes one of this version; also how a new one is made."""
+"""Migrations that create a database, or upgrade one of an older format."""

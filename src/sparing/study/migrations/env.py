@@ -1,4 +1,4 @@
-"""What Alembic runs: the migrations, within the transaction that it is handed."""
+"""The script that Alembic runs: all migrations, within the transaction of the caller."""
 
 from alembic import context
 

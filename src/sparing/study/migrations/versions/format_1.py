@@ -9,7 +9,7 @@ Whole, Bytes = sa.BigInteger().with_variant(sa.Integer(), "sqlite"), sa.LargeBin
 
 
 def upgrade():
-    """Make all tables, and the triggers that keep events as they are."""
+    """Create all tables, and the triggers that prevent changes of events."""
     op.create_table(
         "study",
         sa.Column("id", Whole, primary_key=True),

@@ -1,4 +1,4 @@
-"""Format 2: visits. The table of tokens, which nothing used, is gone."""
+"""Format 2: a table of visits, and no table of tokens, which was unused."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +9,7 @@ Whole = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade():
-    """Make a table of visits, count them, and drop what nothing used."""
+    """Create the table of visits and their count, and drop the unused table."""
     op.drop_table("token")
     op.add_column("study", sa.Column("visits", Whole, nullable=False, server_default="0"))
     op.create_table(

@@ -1,4 +1,4 @@
-"""What the regret bounds of Theorems 1 to 3 need to know about a run."""
+"""The quantities of a run that enter the regret bounds of Theorems 1 to 3."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Where the real data are: the folder that SPARING_DATA names, or the network."""
+"""Files of real data, in the folder that the environment variable SPARING_DATA names."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ VARIABLE = "SPARING_DATA"
 
 
 def data_file(name: str, *, download: bool = True) -> Path | None:
-    """The file in that folder, or None if the variable is not set: then ``download`` the data instead."""
+    """The file in that folder, or None if the variable is not set. ``download``: whether the data can be downloaded."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return None
@@ -37,7 +37,7 @@ def required_file(name: str) -> Path:
 
 @contextmanager
 def fetching(what: str, name: str) -> Iterator[None]:
-    """Say which data set could not be fetched, and how to do without the network."""
+    """Turn a failed download into an error that names the data set and says what to do."""
     try:
         yield
     except OSError as error:

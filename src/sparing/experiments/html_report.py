@@ -7,15 +7,15 @@ from string import Template
 
 import numpy as np
 
+from sparing.experiments.agarwal_gonen import DIMENSION_AXES
 from sparing.experiments.claims import VERDICTS, ClaimResult
-from sparing.experiments.effective_dimension import DIMENSION_AXES
 from sparing.experiments.figures import RATIO, Axes, Figure
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.reproduction import Reproduction
 from sparing.experiments.runs import Runs
 from sparing.files import write_text
 
-SPENDS = {  # what the spend is, where the horizontal axis shows something else
+SPENDS = {  # what the spend is, if the horizontal axis shows something else
     Axes(): "the attributes that an algorithm may buy",
     DIMENSION_AXES: "the excess risk ε",
 }

@@ -7,7 +7,7 @@ from scipy import sparse
 
 
 class Scaling(NamedTuple):
-    """What was taken off each attribute (None: nothing), and what it was divided by."""
+    """The offset subtracted from each attribute (None: nothing), and the size that it was divided by."""
 
     offset: np.ndarray | None
     size: np.ndarray
@@ -66,7 +66,7 @@ def _floats(X):
 
 
 def _middle(X: np.ndarray) -> np.ndarray:
-    """Means, but exact for a constant attribute, whose rounding error would be scaled up to 1 otherwise."""
+    """Means, exact for a constant attribute, whose rounding error would otherwise be scaled up to 1."""
     least, most = np.fmin.reduce(X), np.fmax.reduce(X)
     known = np.isfinite(X)
     means = np.sum(X, axis=0, where=known, dtype=np.float64) / np.maximum(known.sum(axis=0), 1)
@@ -74,6 +74,6 @@ def _middle(X: np.ndarray) -> np.ndarray:
 
 
 def _largest(X) -> np.ndarray:
-    """Largest absolute value of each attribute; 1 where there is none but zero."""
+    """Largest absolute value of each attribute; 1 if all values are zero."""
     largest = abs(X).max(axis=0).toarray().ravel() if sparse.issparse(X) else np.fmax.reduce(abs(X))
     return np.where(largest > 0, largest, 1).astype(X.dtype)

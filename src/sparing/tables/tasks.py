@@ -1,19 +1,19 @@
-"""Whether a target is a number or a class: one rule, which commands say aloud and `--task` overrides."""
+"""The rule that decides whether a target is a number or a class, unless the user does."""
 
 import numpy as np
 
 from sparing.files import InputError
 
 TASKS = ("auto", "regression", "classification")
-FEW_NUMBERS = 10  # distinct whole numbers, up to which they are taken for classes
-ROWS_PER_NUMBER = 20  # that they need on average: few rows have few numbers by chance
+FEW_NUMBERS = 10  # distinct whole numbers up to which they are classes
+ROWS_PER_NUMBER = 20  # rows per distinct number that are needed for that, since few rows have few numbers by chance
 MOST_CLASSES = 100
 
 
 def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, str]:
-    """The labels of a classification, or None for a regression; and why, in words.
+    """The labels of a classification, or None for a regression, and the reason in words.
 
-    Text, truth values and two distinct values of any kind are classes, and so are whole numbers of which there are few.
+    Text, booleans and any two distinct values are classes, and so are few distinct whole numbers.
     """
     distinct = len(set(values))
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
@@ -27,7 +27,7 @@ def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, 
     if task != "auto":
         why = "as asked for"
     elif not numbers:
-        why = "its values are no numbers"
+        why = "its values are not numbers"
     elif distinct == 2:
         why = "it has two distinct values"
     else:

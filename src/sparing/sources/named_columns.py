@@ -1,4 +1,4 @@
-"""What sources with named columns share: files and tables of which one column is the target."""
+"""What sources with named columns share: files and tables in which one column is the target."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ NAMED = 20  # columns in a message
 
 
 class NamedColumns(ABC):
-    """Columns of a store, each of which is an attribute.
+    """A source whose columns have names; each column is an attribute.
 
     Parameters
     ----------
     numeric : dict of bool by name
-        Whether a column is numbers or truth values; others are text, categories or dates, which an estimator learns to
+        Whether a column has numbers or booleans; others have text, categories or dates, which an estimator learns to
         encode.
     drop : names of columns to leave out
     """
 
-    encoder: Any = None  # what makes numbers of other columns: see ``sparing.estimators.columns.Columns``
+    encoder: Any = None  # turns other columns into numbers: a ``sparing.estimators.columns.Columns``
 
     def __init__(self, numeric: dict[str, bool], drop: Iterable[str] = ()):
         left_out = [drop] if isinstance(drop, str) else list(drop)
@@ -34,7 +34,7 @@ class NamedColumns(ABC):
 
     @property
     def names(self) -> list[str]:
-        """The columns, which are the attributes."""
+        """The names of the columns."""
         return list(self._numeric)
 
     @property
@@ -44,7 +44,7 @@ class NamedColumns(ABC):
 
     @property
     def numeric(self) -> np.ndarray:
-        """Which columns are numbers or truth values."""
+        """Which columns have numbers or booleans."""
         return np.array(list(self._numeric.values()), dtype=bool)
 
     def split_target(self, name: str) -> tuple[Self, np.ndarray]:

@@ -1,6 +1,6 @@
-"""What Agarwal & Gonen prove, measured: rows, work and steps against effective dimension, ridge and conditioning.
+"""Experiments for Agarwal & Gonen: rows, work and steps against effective dimension, ridge and conditioning.
 
-Their paper has no experiments; these three figures test its statements on data whose spectrum is known.
+The paper has no experiments; these three figures test its theorems on data whose spectrum is known.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ Measurement = Callable[[str, float, np.random.Generator], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A panel whose repetitions are new data: a measurement of several series at several places."""
+    """A panel of several series at several points, with new data in every repetition."""
 
     series: Mapping[str, tuple[float, ...]]
     measurement: Measurement
@@ -38,7 +38,7 @@ class Measured:
         return None
 
     def measure(self, task: Task, setting: Tuning | None) -> tuple[float, float]:
-        rng = np.random.default_rng((self.seed, task.repetition))  # series and places share their data
+        rng = np.random.default_rng((self.seed, task.repetition))  # all series and points share their data
         return self.measurement(task.algorithm, task.spend, rng)
 
 
@@ -100,7 +100,7 @@ def problem(spectrum: np.ndarray, rng: np.random.Generator, *, rows: int) -> tup
 
 
 def _work(power: float, solver: str, ratio: float, rng: np.random.Generator) -> tuple[float, float]:
-    """Multiplications for the factor of the sketch and all steps, over those of one pass over the data and back."""
+    """Multiplications for the factor of the sketch and all steps, relative to products with X and its transpose."""
     X, y = problem(np.arange(1.0, 801.0) ** -power, rng, rows=4_000)
     ridge, seed = 1e-3, int(rng.integers(2**31))
     if solver == PROXIMAL:

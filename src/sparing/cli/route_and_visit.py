@@ -43,7 +43,7 @@ def route_command(
 
 
 def show_route(route) -> None:
-    """A table of a route."""
+    """Print a route as a table."""
     table = table_of("Route", ("", "buy", "price", "in all", route.measure), words=["buy"])
     table.add_row("0", "nothing", "", "0.00", f"{route.start:.4g}")
     for place, p in enumerate(route, 1):
@@ -84,7 +84,7 @@ def hold_visit(visit, names: list[str], labels: list) -> None:
             break
         try:
             visit.tell(query, answers)
-        except ValueError as error:  # asked again
+        except ValueError as error:  # the loop asks again
             print(f"  {error} An empty line says that the value is unavailable; stop ends the visit.")
         else:
             print(standing(visit, labels))
@@ -112,7 +112,7 @@ def _answer(name: str) -> float | str | None:
 
 
 def number_or_text(text: str) -> float | str:
-    """A number, if it looks like one."""
+    """The text as a number if it looks like one, else unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -120,7 +120,7 @@ def number_or_text(text: str) -> float | str:
 
 
 def values_in(text: str) -> dict[str, float | str]:
-    """The values between commas, each as name=value.
+    """The values in a comma-separated list of name=value.
 
     >>> values_in("age=54, ward=B")
     {'age': 54.0, 'ward': 'B'}
