@@ -1,10 +1,11 @@
 """Boosted trees on rows with holes: what columns do together, which a sum of curves cannot say."""
 
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from sparing.cells import Cells
 from sparing.models.folds import folds, thinned
@@ -71,7 +72,7 @@ class BoostedTrees:
             HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **options)
             for _ in range(cells.n_outputs)
         ]
-        with threadpool_limits(1, user_api="openmp"):  # with more, threads wait for each other on tables of this size
+        with _one_thread():  # with more, threads wait for each other on tables of this size
             for model, target in zip(models, np.ldexp(cells.targets, -self.target_units).T, strict=True):
                 model.fit(rows, target, sample_weight=weights)
         return Fit(columns, models)
@@ -87,7 +88,7 @@ class BoostedTrees:
     def _predict(self, fit: Fit, X) -> np.ndarray:
         columns, models = fit
         rows = np.ldexp(X[:, columns], -self.units[columns])
-        with threadpool_limits(1, user_api="openmp"):
+        with _one_thread():
             return np.ldexp(np.column_stack([model.predict(rows) for model in models]), self.target_units)
 
     def in_units(self, attributes: np.ndarray, targets: np.ndarray) -> Self:
@@ -95,6 +96,16 @@ class BoostedTrees:
         trees = copy(self.fit())
         trees.units, trees.target_units = self.units + attributes, self.target_units + targets
         return trees
+
+
+def _one_thread() -> Any:
+    return _openmp().limit(limits=1, user_api="openmp")
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    """The libraries of threads, once those of trees are loaded: to look for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def boosting_seconds(cells: Cells) -> float:
