@@ -83,15 +83,21 @@ def best_kind(
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> Kind | None:
-    """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
+    """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear.
+
+    Transforms are compared with the fewest hinges; more of them are tried of the better one.
+    """
     scout = [families.full_covariance("ridge", iterations=SCOUTING)]
 
     def judged(kind):
         basis, expanded, _ = transformed(kind, levels, cells)
         return cross_validate(splits(expanded, 0.0), scout, basis, step)
 
-    lines, tried = judged(None), {kind: judged(kind) for kind in kinds}
-    best = min(kinds, key=lambda kind: tried[kind].losses.mean())
+    lines, tried, transforms = judged(None), {}, {kind.transform for kind in kinds}
+    for hinges in sorted({kind.hinges for kind in kinds}):
+        tried |= {kind: judged(kind) for kind in kinds if kind.hinges == hinges and kind.transform in transforms}
+        best = min(tried, key=lambda kind: tried[kind].losses.mean())
+        transforms = {best.transform}
     return best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
 
 
