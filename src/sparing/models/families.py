@@ -22,7 +22,7 @@ USUAL_PRIOR = 5.0
 ITERATIONS = 30  # of EM for a full covariance with one of them
 CONTINUED = 10  # with each of them, where one starts from the one before
 TOWARD_FACTORS = 20.0  # the same, toward a factor model
-FROM_FACTORS = 20  # EM iterations from there
+FROM_FACTORS = 40  # EM iterations from there
 
 
 class Size(NamedTuple):
