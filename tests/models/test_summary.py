@@ -76,6 +76,26 @@ def test_sums_in_order_are_the_same_to_the_last_bit():
         np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weights, dtype):
+    rng = np.random.default_rng(0)
+    cells = Cells(D, dtype=dtype)
+    for example in range(120):
+        values = rng.standard_normal(3) * 10.0 ** rng.integers(-9, 9)
+        weight = None if weights is None else weights[example % 2]
+        cells.append(rng.permutation(D)[:3], values, rng.normal(), weight=weight)
+    found = []
+    for piece in (1 << 20, 10):
+        monkeypatch.setattr("sparing.cells.PIECE", piece)
+        for some in (cells, cells.in_order()):
+            summary = summarize(some)
+            found.append((*summary, *pair_moments(some, summary)))
+    assert not np.array_equal(found[0][2], found[1][2])  # means: or this data would show nothing
+    for left, right in zip((*found[0], *found[1]), (*found[2], *found[3]), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
 def test_every_attribute_has_a_range_of_its_own_whatever_the_others_units():
     X = np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])
     few = summarize(cells_of(X, np.zeros((2, 1))))
