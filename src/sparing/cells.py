@@ -12,7 +12,7 @@ from sparing.files import written_whole
 from sparing.kernels.order import copy_cells, has_repeats, hash_examples
 from sparing.ranks import are_distinct, inverse, ranks_of
 
-PIECE = 1 << 18  # cells that are bought, copied or summed at once: a few megabytes
+PIECE = 1 << 16  # cells that are bought, copied or summed at once: a few megabytes
 _FILE_FORMAT, _WEIGHTED_FORMAT, _BLOCK_FORMAT = 1, 2, 3
 
 

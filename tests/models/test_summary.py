@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparing.cells import Cells
 from sparing.models import summary as summary_module
-from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, summarize
+from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, pair_sums, summarize
 
 D = 6
 few = settings(max_examples=40, deadline=None)
@@ -94,6 +94,14 @@ def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weig
     assert not np.array_equal(found[0][2], found[1][2])  # means: or this data would show nothing
     for left, right in zip((*found[0], *found[1]), (*found[2], *found[3]), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("times", [1, 200, 70_000])
+def test_counts_of_pairs_add_up_however_few_bytes_they_take(times):
+    one, other = (pair_sums(cells, summarize(cells)) for cells in (cells_of(np.ones((n, 2)), np.ones((n, 1)))
+                                                                   for n in (times, 100)))  # fmt: skip
+    assert one.counts.nbytes == {1: 3, 200: 3, 70_000: 12}[times]
+    assert one.plus(other).counts.tolist() == [times + 100] * 3
 
 
 def test_every_attribute_has_a_range_of_its_own_whatever_the_others_units():

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from dask import delayed
 from distributed import Client, Future
 
 from sparing import checks
@@ -49,10 +48,10 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
 def _purchases(blocks: Blocks, first: int, last: int, shared: Future, client: Client) -> dict[int, Future]:
     """What is bought of the rows from first to last, block by block."""
     tasks = {}
-    for block, (X, y, start) in enumerate(zip(blocks.X, blocks.y, blocks.starts, strict=True)):
-        begin, end = max(first - start, 0), min(last - start, blocks.sizes[block])
+    for block, (start, size) in enumerate(zip(blocks.starts, blocks.sizes, strict=True)):
+        begin, end = max(first - start, 0), min(last - start, size)
         if begin < end:
-            tasks[block] = delayed(purchase, pure=False)(X, y, shared, start, begin, end)
+            tasks[block] = blocks.task(purchase, block, shared, start, begin, end)
     return dict(zip(tasks, client.compute(list(tasks.values())), strict=True))
 
 

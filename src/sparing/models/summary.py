@@ -219,14 +219,28 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     :math:`(x_i - \bar x_i)(y - \bar y)`. What is asked never depends on an example's values, so the examples in which
     a pair was seen are a fair sample.
     """
-    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary)
+    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary, combine=PairSums.plus)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
     looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
+    counts = counts if cells.is_weighted else counts.astype(np.int32)
     return PairMoments(_symmetric(averages, d), with_targets / looks, _symmetric(counts, d))
 
 
-def pair_sums(cells: Cells, summary: Summary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of products of pairs, how often they were seen (upper halves of both, packed), and products with targets."""
+class PairSums(NamedTuple):
+    """What a pass over cells collects of pairs: upper halves of matrices, row after row."""
+
+    sums: np.ndarray  # of products of both
+    counts: np.ndarray  # examples in which both were seen, in as few bytes as that takes; or the sum of their weights
+    with_targets: np.ndarray  # sums of products of attributes and targets: (d, n_outputs)
+
+    def plus(self, other: "PairSums") -> "PairSums":
+        """Of the cells of both."""
+        counts = self.counts.astype(np.result_type(self.counts, np.int32), copy=False) + other.counts
+        return PairSums(self.sums + other.sums, _in_few_bytes(counts), self.with_targets + other.with_targets)
+
+
+def pair_sums(cells: Cells, summary: Summary) -> PairSums:
+    """Of these cells."""
     d, targets = cells.n_attributes, cells.n_outputs
     upper = d * (d + 1) // 2
     sums, seen, with_targets = np.zeros(upper), np.zeros(upper, np.int32), np.zeros((d, targets))
@@ -242,7 +256,12 @@ def pair_sums(cells: Cells, summary: Summary) -> tuple[np.ndarray, np.ndarray, n
         else:
             sum_pairs(starts, attributes, distances, d, sums, seen)
         sum_with_targets(starts, attributes, distances, piece.targets - summary.target_means, with_targets)
-    return sums, counts, with_targets
+    return PairSums(sums, _in_few_bytes(counts), with_targets)
+
+
+def _in_few_bytes(counts: np.ndarray) -> np.ndarray:
+    """The same in the smallest type that holds them, if they are integers."""
+    return counts if counts.dtype.kind == "f" else counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
 
 
 def _symmetric(upper: np.ndarray, d: int) -> np.ndarray:
