@@ -165,6 +165,56 @@ def test_order_does_not_depend_on_units(examples, units):
     assert_same(scaled(told(store(examples).in_order())), scaled(examples).in_order())
 
 
+@pytest.mark.parametrize("more", [{}, {"weights": [1.0, 2.0, 0.0]}, {"blocks": [0, 1, -1]}])
+def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
+    """Very many are not copied when they are put in order, but when they are asked for."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, 4, 90)
+    attributes = np.concatenate([rng.permutation(D)[:size] for size in sizes])
+    cells = Cells(D)
+    values, targets = rng.integers(-1, 2, attributes.size), rng.integers(0, 2, 90)
+    cells.extend(sizes, attributes, values, targets, **{name: np.tile(of, 30) for name, of in more.items()})
+    in_order, learnt = cells.in_order(), cells.to_learn_from()
+    monkeypatch.setattr("sparing.cells.PIECE", 7)
+    lazy = cells.in_order()
+    assert type(lazy) is not Cells
+    assert_same(lazy.take(slice(5, None, 3)), in_order.take(slice(5, None, 3)))
+    assert_same(cells.to_learn_from(), learnt)
+    np.testing.assert_array_equal(lazy.hashes(), in_order.hashes())
+    cells.append([0], [1.0], 0.0)  # which is not part of the order above
+    assert_same(lazy, in_order)
+    for each in (lazy, in_order):
+        each.append([1], [5.0], 3.0)
+    assert_same(lazy, in_order)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_pieces_are_all_examples(monkeypatch, in_order):
+    monkeypatch.setattr("sparing.cells.PIECE", 4)
+    cells = Cells(D)
+    sizes = [0, 3, 6, 0, 1, 2, 2, 5, 0, 0]
+    cells.extend(sizes, np.concatenate([np.arange(size) for size in sizes]), np.arange(19.0), np.arange(10.0))
+    for whole in (cells, cells.in_order()):
+        pieces = list(whole.pieces(in_order=in_order))
+        assert max(piece.values.size for piece in pieces) == 6  # an example is never cut
+        assert len(pieces) > 3
+        expected = cells if not in_order else whole
+        for name in ("attributes", "values", "targets"):
+            found = np.concatenate([getattr(piece, name) for piece in pieces])
+            np.testing.assert_array_equal(found, getattr(expected, name))
+        sizes = np.concatenate([np.diff(piece.starts) for piece in pieces])
+        np.testing.assert_array_equal(sizes, np.diff(expected.starts))
+
+
+def test_room_that_was_made_is_used():
+    cells = Cells(D)
+    cells.reserve(100, 300)
+    held = cells.nbytes
+    for _ in range(100):
+        cells.append([0, 1, 2], [1.0, 2.0, 3.0], 0.0)
+    assert cells.nbytes == held
+
+
 @few
 @given(st.lists(purchases(), max_size=8), st.lists(st.booleans(), min_size=D, max_size=D))
 def test_only_some_attributes_of_all_examples(examples, wanted):

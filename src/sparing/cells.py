@@ -1,16 +1,33 @@
 """What was bought: values of attributes of examples, with targets and the probability of each look."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from sparing import checks
 from sparing.files import written_whole
-from sparing.kernels.order import find_cells, hash_examples
+from sparing.kernels.order import copy_cells, has_repeats, hash_examples
+from sparing.ranks import are_distinct, inverse, ranks_of
 
+PIECE = 1 << 16  # cells that are bought, copied or summed at once: a few megabytes
 _FILE_FORMAT, _WEIGHTED_FORMAT, _BLOCK_FORMAT = 1, 2, 3
+
+
+class Piece(NamedTuple):
+    """Some examples of a store, one after the other, as sums need them."""
+
+    starts: np.ndarray
+    attributes: np.ndarray
+    values: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None  # None where no example has another than one
+
+    def weighted(self, of_cells: np.ndarray) -> np.ndarray:
+        """Something of each cell, times the weight of its example."""
+        return of_cells if self.weights is None else np.repeat(self.weights, np.diff(self.starts)) * of_cells
 
 
 class OnePart:
@@ -142,7 +159,7 @@ class Cells(OnePart):
             )
         if attributes.size and not (attributes.min() >= 0 and attributes.max() < self.n_attributes):
             raise ValueError(f"attributes must lie between 0 and {self.n_attributes - 1}.")
-        if self._twice(sizes, attributes):
+        if has_repeats(sizes, attributes, np.full(self.n_attributes, -1)):
             raise ValueError("an example has the same attribute twice; keep each value once.")
         if targets.shape[1] != self.n_outputs:
             raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
@@ -159,11 +176,6 @@ class Cells(OnePart):
             attributes, values, chances = attributes[had], values[had], chances[had]
         self._write(sizes.astype(np.int64), attributes, values, chances, targets, weights, blocks)
 
-    def _twice(self, sizes, attributes) -> bool:
-        """Whether an example has an attribute twice."""
-        marks = np.sort(np.repeat(np.arange(sizes.size), sizes) * self.n_attributes + attributes)
-        return bool(np.any(marks[1:] == marks[:-1]))
-
     def _write(self, sizes, attributes, values, chances, targets, weights=None, blocks=None) -> None:
         cells, examples = self._n_cells + values.size, self._n_examples + sizes.size
         if self.is_weighted or weights is not None:
@@ -174,17 +186,25 @@ class Cells(OnePart):
             self._blocks = _room(known, self._n_examples, examples)
             alone = _alone(self._n_examples, examples)
             self._blocks[self._n_examples : examples] = alone if blocks is None else np.where(blocks < 0, alone, blocks)
-        self._attributes = _room(self._attributes, self._n_cells, cells)
-        self._values = _room(self._values, self._n_cells, cells)
-        self._probabilities = _room(self._probabilities, self._n_cells, cells)
-        self._ends = _room(self._ends, self._n_examples, examples)
-        self._targets = _room(self._targets, self._n_examples, examples)
+        self._make_room(examples, cells)
         self._attributes[self._n_cells : cells] = attributes
         self._values[self._n_cells : cells] = values
         self._probabilities[self._n_cells : cells] = chances
         self._ends[self._n_examples : examples] = self._n_cells + np.cumsum(sizes)
         self._targets[self._n_examples : examples] = targets
         self._n_cells, self._n_examples = cells, examples
+
+    def reserve(self, examples: int, cells: int) -> None:
+        """Make room for so many more, so that arrays need not be copied when they come."""
+        self._make_room(self._n_examples + examples, self._n_cells + cells)
+
+    def _make_room(self, examples: int, cells: int) -> None:
+        """For so many in all."""
+        self._attributes = _room(self._attributes, self._n_cells, cells)
+        self._values = _room(self._values, self._n_cells, cells)
+        self._probabilities = _room(self._probabilities, self._n_cells, cells)
+        self._ends = _room(self._ends, self._n_examples, examples)
+        self._targets = _room(self._targets, self._n_examples, examples)
 
     # Together and apart ----------------------------------------------------------------------------------------------
 
@@ -196,6 +216,7 @@ class Cells(OnePart):
             raise ValueError("there is nothing to merge; pass at least one store.")
         first = shards[0]
         merged = cls(first.n_attributes, n_outputs=first.n_outputs, dtype=first.values.dtype)
+        merged.reserve(sum(shard.n_examples for shard in shards), sum(len(shard) for shard in shards))
         for shard in shards:
             if (shard.n_attributes, shard.n_outputs) != (first.n_attributes, first.n_outputs):
                 raise ValueError(
@@ -210,12 +231,36 @@ class Cells(OnePart):
 
     def take(self, examples) -> "Cells":
         """The store of these examples alone, in the order named."""
-        examples = np.arange(self.n_examples)[examples]
-        starts = self.starts
-        sizes = np.diff(starts)[examples]
-        at = np.empty(sizes.sum(), np.int64)
-        find_cells(starts, examples, at)
-        return self._with(examples, sizes, self.attributes[at], self.values[at], self.probabilities[at])
+        return self._copied(_numbers(examples, self.n_examples))
+
+    def _copied(self, examples: np.ndarray) -> "Cells":
+        """The same, of numbers of examples."""
+        begins, sizes = self._begins_and_sizes(examples)
+        copies = (_copies(begins, sizes, of) for of in (self.attributes, self.values, self.probabilities))
+        return self._with(examples, sizes, *copies)
+
+    def _begins_and_sizes(self, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the cells of these examples begin, and how many they are."""
+        begins = np.where(examples > 0, self._ends[examples - 1], 0)
+        return begins, self._ends[examples] - begins
+
+    def pieces(self, *, in_order: bool = True) -> Iterator[Piece]:
+        """All examples, some at a time: sums over very many cells need no arrays of their number.
+
+        Where the order does not matter, a store may have one that is quicker to read.
+        """
+        first, starts = 0, self.starts
+        while first < self.n_examples:
+            last = max(int(np.searchsorted(starts, starts[first] + PIECE, side="right")) - 1, first + 1)
+            weights = self._weights[first:last] if self._weights is not None else None
+            cells = self._cells_of(first, last)
+            yield Piece(starts[first : last + 1] - starts[first], *cells, self._targets[first:last], weights)
+            first = last
+
+    def _cells_of(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Attributes and values of the examples from first to last."""
+        cells = slice(int(self._ends[first - 1]) if first else 0, int(self._ends[last - 1]))
+        return self._attributes[cells], self._values[cells]
 
     def only(self, wanted: np.ndarray) -> "Cells":
         """The cells of these attributes alone (one flag for each), of all examples; this very store, if that is all."""
@@ -241,6 +286,10 @@ class Cells(OnePart):
         """Every so many-th example, here; this very store for a step of one."""
         return self if step <= 1 else self.take(slice(None, None, step))
 
+    def _arranged(self, order: np.ndarray) -> "Cells":
+        """These examples in this order; very many cells are not copied before they are needed."""
+        return self._copied(order) if len(self) <= PIECE else _Rearranged(self, order)
+
     def _with(self, examples, sizes, attributes, values, probabilities) -> "Cells":
         """A store of these examples that holds these arrays themselves."""
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=values.dtype)
@@ -260,7 +309,7 @@ class Cells(OnePart):
         if not self.is_weighted:
             return cells
         if cells.weights.any():  # else nothing counts so far, and all is taken as it is
-            cells = cells.take(cells.weights > 0)
+            cells = cells._arranged(np.flatnonzero(cells.weights > 0))
         equal = cells.weights.min(initial=np.inf) == cells.weights.max(initial=0.0)
         cells._weights = None if equal else cells.weights / cells.weights.mean()
         return cells
@@ -272,19 +321,23 @@ class Cells(OnePart):
         are ordered by which attributes were seen of them, then by targets, then by values: units do not matter. Blocks
         are numbered from 0 on, in the order in which they appear.
         """
-        starts, sizes = self.starts, np.diff(self.starts)
         seen, chances = self.hashes()
-        ranks = _ranks([seen, *self.targets.T])
-        for place in range(int(sizes.max(initial=0))):
-            tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (sizes > place))
+        ranks = ranks_of([seen, *self.targets.T])
+        del seen  # examples may be very many
+        for place in range(int(np.diff(self.starts).max(initial=0))):
+            if are_distinct(ranks):
+                break
+            starts = self.starts
+            tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (np.diff(starts) > place))
             if not tied.size:
                 break
             values = np.zeros(ranks.size)
             values[tied] = self.values[starts[tied] + place]
-            ranks = _ranks([ranks, values])
-        if self.blocks is None:
-            return self.take(np.lexsort((self.weights, chances, ranks)))
-        return self._in_order_of_blocks(self.blocks, _ranks([ranks, chances, self.weights]))
+            ranks = ranks_of([ranks, values])
+        more = [chances, self.weights] if self.is_weighted else [chances]
+        if self.blocks is not None:
+            return self._in_order_of_blocks(self.blocks, ranks_of([ranks, *more]))
+        return self._arranged(inverse(ranks) if are_distinct(ranks) else np.lexsort((*more[::-1], ranks)))
 
     def _in_order_of_blocks(self, blocks: np.ndarray, ranks: np.ndarray) -> "Cells":
         """In the order of these ranks; equal examples in that of their blocks, which only their contents decide."""
@@ -293,7 +346,7 @@ class Cells(OnePart):
         word_of_rank = np.random.default_rng(0).integers(2**64, size=ranks.size, dtype=np.uint64)
         np.add.at(words, block, word_of_rank[ranks])
         order = np.lexsort((block, words[block], ranks))
-        ordered = self.take(order)
+        ordered = self._arranged(order)
         _, first, block = np.unique(block[order], return_index=True, return_inverse=True)
         ordered._blocks = np.argsort(np.argsort(first))[block]
         return ordered
@@ -355,6 +408,64 @@ class Cells(OnePart):
             raise ValueError(f"{Path(path).name} is not a readable store of cells: {reason}") from error
 
 
+class _Rearranged(Cells):
+    """Examples of another store in another order. Cells are copied piece by piece, or once all are asked for.
+
+    What is appended to that store later leaves no trace here.
+    """
+
+    def __init__(self, store: Cells, order: np.ndarray):
+        self.n_attributes, self.n_outputs = store.n_attributes, store.n_outputs
+        self._store, self._order = store, order
+        self._ends = np.cumsum(store._begins_and_sizes(order)[1])
+        self._targets = store.targets[order]
+        self._weights = store.weights[order] if store.is_weighted else None
+        self._blocks = None if store.blocks is None else store.blocks[order]
+        self._n_cells, self._n_examples = int(self._ends[-1]) if order.size else 0, order.size
+
+    @cached_property
+    def _whole(self) -> Cells:
+        return self._store._copied(self._order)
+
+    @cached_property
+    def _attributes(self) -> np.ndarray:  # type: ignore[override]
+        return self._whole._attributes
+
+    @cached_property
+    def _values(self) -> np.ndarray:  # type: ignore[override]
+        return self._whole._values
+
+    @cached_property
+    def _probabilities(self) -> np.ndarray:  # type: ignore[override]
+        return self._whole._probabilities
+
+    def _copied(self, examples: np.ndarray) -> Cells:
+        return self._named_here(self._store._copied(self._order[examples]), examples)
+
+    def _arranged(self, order: np.ndarray) -> Cells:
+        return self._named_here(self._store._arranged(self._order[order]), order)
+
+    def pieces(self, *, in_order: bool = True) -> Iterator[Piece]:
+        """As of the store, where the order does not matter."""
+        everyone = self._n_examples == self._store.n_examples
+        return super().pieces() if in_order or not everyone else self._store.pieces()
+
+    def _cells_of(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        begins, sizes = self._store._begins_and_sizes(self._order[first:last])
+        return _copies(begins, sizes, self._store.attributes), _copies(begins, sizes, self._store.values)
+
+    def _named_here(self, part: Cells, examples: np.ndarray) -> Cells:
+        """A part with the weights and the numbers of blocks that examples have here."""
+        part._weights = None if self._weights is None else self._weights[examples]
+        part._blocks = None if self._blocks is None else self._blocks[examples]
+        return part
+
+    def hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        """As of the store."""
+        seen, chances = self._store.hashes()
+        return seen[self._order], chances[self._order]
+
+
 def _alone(first: int, last: int) -> np.ndarray:
     """Numbers of examples that are no part of a block: negative, and different for each."""
     return -1 - np.arange(first, last)
@@ -369,10 +480,13 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     return grown
 
 
-def _ranks(keys: list[np.ndarray]) -> np.ndarray:
-    """The rank of each entry in the order of the first key, then of the next, and so on; equal ones share a rank."""
-    order = np.lexsort(keys[::-1])
-    changes = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
-    ranks = np.empty(order.size, np.int64)
-    ranks[order] = np.concatenate([np.zeros(min(order.size, 1), np.int64), np.cumsum(changes)])
-    return ranks
+def _copies(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
+    """What is known of the cells that begin there, one run after the other."""
+    copies = np.empty(sizes.sum(), of_cells.dtype)
+    copy_cells(begins, sizes, of_cells, copies)
+    return copies
+
+
+def _numbers(examples, n: int) -> np.ndarray:
+    """The numbers of examples that a slice, flags or numbers name."""
+    return np.arange(*examples.indices(n)) if isinstance(examples, slice) else np.arange(n)[examples]

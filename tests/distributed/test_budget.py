@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR, SketchedRidge, distributed, save_model
 from sparing.cells import Cells
+from sparing.distributed.blocks import load
 from sparing.distributed.order import every_in_order
 from sparing.distributed.parts import Parts
 from sparing.learners import FactorModel
@@ -115,6 +116,36 @@ def test_a_sample_in_order_is_that_of_all_cells(client):
         assert all(np.array_equal(sample.state()[name], expected.state()[name]) for name in expected.state())
 
 
+def noted_chunk(path, k):
+    """Rows with the target last, and a line in a file for every time that they are made."""
+    with open(path, "a") as file:
+        file.write(f"{k}\n")
+    rng = np.random.default_rng(k)
+    return rng.standard_normal((200, D + 1))
+
+
+def test_rows_and_targets_of_one_chunk_are_loaded_together(client, tmp_path):
+    """Once to check the targets and once to buy; each chunk by the task that needs it, so that none waits."""
+    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (200, D + 1), float) for k in range(4)]
+    both = array.concatenate(made)
+    X, y = both[:, :-1], both[:, -1]
+    assert load(X, y, client).graphs is not None
+    ours = distributed.fit(MODELS["uniform"](), X, y, client=client)
+    assert sorted((tmp_path / "made").read_text().split()) == sorted([*"0123"] * 2)
+    theirs = MODELS["uniform"]().fit(*(np.asarray(of) for of in (X, y)))
+    assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-10, abs=1e-10)
+
+
+def test_chunks_that_are_loaded_or_have_common_parts_are_left_to_dask(client):
+    X, y = data()
+    apart = array.from_array(X, chunks=(800, D)), array.from_array(y[:, 0], chunks=800)
+    for rows, targets in (client.persist(apart), chunked(X, y[:, 0])):
+        assert load(rows, targets, client).graphs is None
+    assert load(*apart, client).graphs is not None
+    coefs = [distributed.fit(MODELS["pairwise"](), *of).coef_ for of in (apart, client.persist(apart))]
+    assert np.array_equal(*coefs)
+
+
 # Death ---------------------------------------------------------------------------------------------------------------
 
 
@@ -130,6 +161,14 @@ def test_workers_that_die_change_no_bit(client, model, steps):
     expected = fitted(client, model(), y).coef_
     with killed_after(client, *steps):
         assert np.array_equal(fitted(client, model(), y).coef_, expected)
+
+
+def test_workers_that_die_while_they_load_change_no_bit(client):
+    X, y = data()
+    apart = array.from_array(X, chunks=(800, D)), array.from_array(y[:, 0], chunks=800)
+    expected = fitted(client, MODELS["pairwise"](), y[:, 0]).coef_
+    with killed_after(client, "n_outputs", "purchase"):
+        assert np.array_equal(distributed.fit(MODELS["pairwise"](), *apart, client=client).coef_, expected)
 
 
 def test_workers_that_die_while_cells_are_put_in_order(client):

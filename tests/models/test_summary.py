@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparing.cells import Cells
 from sparing.models import summary as summary_module
-from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, summarize
+from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, pair_sums, summarize
 
 D = 6
 few = settings(max_examples=40, deadline=None)
@@ -74,6 +74,34 @@ def test_sums_in_order_are_the_same_to_the_last_bit():
     both = (*summary, *pair_moments(forth, summary)), (*summarize(back), *pair_moments(back, summary))
     for left, right in zip(*both, strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weights, dtype):
+    rng = np.random.default_rng(0)
+    cells = Cells(D, dtype=dtype)
+    for example in range(120):
+        values = rng.standard_normal(3) * 10.0 ** rng.integers(-9, 9)
+        weight = None if weights is None else weights[example % 2]
+        cells.append(rng.permutation(D)[:3], values, rng.normal(), weight=weight)
+    found = []
+    for piece in (1 << 20, 10):
+        monkeypatch.setattr("sparing.cells.PIECE", piece)
+        for some in (cells, cells.in_order()):
+            summary = summarize(some)
+            found.append((*summary, *pair_moments(some, summary)))
+    assert not np.array_equal(found[0][2], found[1][2])  # means: or this data would show nothing
+    for left, right in zip((*found[0], *found[1]), (*found[2], *found[3]), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("times", [1, 200, 70_000])
+def test_counts_of_pairs_add_up_however_few_bytes_they_take(times):
+    one, other = (pair_sums(cells, summarize(cells)) for cells in (cells_of(np.ones((n, 2)), np.ones((n, 1)))
+                                                                   for n in (times, 100)))  # fmt: skip
+    assert one.counts.nbytes == {1: 3, 200: 3, 70_000: 12}[times]
+    assert one.plus(other).counts.tolist() == [times + 100] * 3
 
 
 def test_every_attribute_has_a_range_of_its_own_whatever_the_others_units():

@@ -11,6 +11,8 @@ from sparing.kernels.gather import matrix_view
 from sparing.kernels.purchase import buy_rows
 from sparing.types import Ledger, Query
 
+SPARE = 1.02  # of the cells expected: prices leave their number to chance
+
 
 class Buyer:
     """Buys values of one example after another, and books them in ``ledger``.
@@ -68,6 +70,10 @@ class Buyer:
         query = self.plan.query_in_turn(self.seed, first, self.turns, money=self.ledger.left // n_examples)
         self.turns[np.unique(self.shop.items[query.attributes])] += 1
         return query
+
+    def expected_cells(self, n_examples: int) -> int:
+        """How many cells so many examples will have by the plan in force, with some to spare."""
+        return int(n_examples * min(self.shop.most, SPARE * float(self.plan.inclusion.sum())))
 
     def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> None:
         """Buy values of the rows from first to last, and pass the cells to ``keep``."""

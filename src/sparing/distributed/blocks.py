@@ -1,12 +1,18 @@
 """Rows and targets in blocks that are loaded on the workers: of Dask arrays, data frames, or Parquet files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
-from dask import array, delayed
-from distributed import Client
+from dask import array, delayed, optimize
+from dask.core import flatten
+from dask.delayed import Delayed
+from dask.local import get_sync
+from dask.optimization import cull
+from dask.utils import ensure_dict
+from distributed import Client, futures_of
 
 from sparing.sources.parquet import _is_numeric
 
@@ -20,6 +26,7 @@ class Blocks(NamedTuple):
     n_attributes: int
     names: list[str] | None
     several: bool  # whether targets are a matrix
+    graphs: list[dict] | None  # how tasks load each block themselves; None where blocks share work, or are loaded
 
     @property
     def n_rows(self) -> int:
@@ -30,6 +37,49 @@ class Blocks(NamedTuple):
     def starts(self) -> list[int]:
         """The number of the first row of each block."""
         return [0, *np.cumsum(self.sizes).tolist()[:-1]]
+
+    def task(self, function: Callable, at: int, *arguments) -> Delayed:
+        """A function of rows, targets and some arguments, for one block."""
+        return self._task(function, at, [self.X[at], self.y[at]], arguments)
+
+    def task_of_targets(self, function: Callable, at: int) -> Delayed:
+        """A function of targets, for one block."""
+        return self._task(function, at, [self.y[at]], ())
+
+    def _task(self, function: Callable, at: int, blocks: list, arguments: tuple) -> Delayed:
+        name = f"{function.__name__.strip('_')}-{uuid4().hex}"
+        if self.graphs is None:
+            return delayed(function, pure=False)(*blocks, *arguments, dask_key_name=name)
+        keys = [block.key for block in blocks]
+        unloaded = Unloaded(cull(self.graphs[at], keys)[0], keys)
+        return delayed(_of_loaded, pure=False)(unloaded, function, *arguments, dask_key_name=name)
+
+
+class Unloaded:
+    """A block that is loaded by the task that needs it, and forgotten when that ends.
+
+    Loaded by tasks of its own, it would stay until the scheduler has heard that nobody needs it any more, while the
+    worker loads the next one: two chunks in memory in place of one.
+    """
+
+    def __init__(self, graph: dict, keys: list):
+        self.graph, self.keys = graph, keys
+
+
+def _of_loaded(unloaded: Unloaded, function: Callable, *arguments) -> Any:
+    return function(*get_sync(unloaded.graph, unloaded.keys), *arguments)
+
+
+def _have_common_tasks(X: array.Array, y: array.Array) -> bool:
+    """Whether rows and targets of the first block are made of the same, such as columns of one chunk."""
+    of_X, of_y = (cull(ensure_dict(of.dask), [next(iter(flatten(of.__dask_keys__())))])[0] for of in (X, y))
+    return not of_X.keys().isdisjoint(of_y)
+
+
+def _graphs_apart(of_all: dict, keys: list[list]) -> list[dict] | None:
+    """The tasks of each block, of a graph of all; None where some are needed by several."""
+    graphs = [cull(of_all, of_block)[0] for of_block in keys]
+    return graphs if sum(map(len, graphs)) == len(set().union(*graphs)) else None
 
 
 def load(X, y, client: Client) -> Blocks:
@@ -44,10 +94,13 @@ def load(X, y, client: Client) -> Blocks:
     y = y.rechunk({0: X.chunks[0]} | ({1: -1} if y.ndim == 2 else {}))
     sizes = [int(size) for size in X.chunks[0]]
     kept = [at for at, size in enumerate(sizes) if size]
-    of_X, of_y = X.to_delayed().ravel(), y.to_delayed().ravel()
-    return Blocks(
-        [of_X[at] for at in kept], [of_y[at] for at in kept], [sizes[at] for at in kept], X.shape[1], names, y.ndim == 2
-    )
+    loaded = bool(futures_of([X, y]))
+    if not _have_common_tasks(X, y):  # or each of them would do these on its own
+        X, y = optimize(X, y)
+    of_X, of_y = ([of[at] for at in kept] for of in (each.to_delayed(False).ravel() for each in (X, y)))
+    both = ensure_dict(X.dask) | ensure_dict(y.dask)
+    graphs = None if loaded else _graphs_apart(both, [[a.key, b.key] for a, b in zip(of_X, of_y, strict=True)])
+    return Blocks(of_X, of_y, [sizes[at] for at in kept], X.shape[1], names, y.ndim == 2, graphs)
 
 
 def publish_columns(estimator, blocks: Blocks) -> None:
@@ -133,7 +186,8 @@ def _of_files(paths: list[str], target, client: Client) -> Blocks:
         raise ValueError("the Parquet files have columns but no rows; there is nothing to learn from.")
     X = [delayed(read_columns, pure=False)(path, names) for path, _ in kept]
     y = [delayed(read_columns, pure=False)(path, targets if several else target) for path, _ in kept]
-    return Blocks(X, y, [n_rows for _, n_rows in kept], len(names), names, several)
+    graphs = [ensure_dict(rows.dask) | ensure_dict(of_rows.dask) for rows, of_rows in zip(X, y, strict=True)]
+    return Blocks(X, y, [n_rows for _, n_rows in kept], len(names), names, several, graphs)
 
 
 def _footer(path: str) -> Footer:

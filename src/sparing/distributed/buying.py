@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from dask import delayed
 from distributed import Client, Future
 
 from sparing import checks
-from sparing.cells import Cells
+from sparing.cells import PIECE, Cells
 from sparing.distributed.blocks import Blocks
 from sparing.distributed.cells_in_parts import CellsInParts
 from sparing.distributed.parts import Parts, hold
@@ -39,8 +38,8 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
         for books in client.gather(client.map(_books, made.values(), pure=False)):
             learner.buyer.ledger.record(*books.bought)
             learner._recall_in_vain(books.in_vain)
-        for block, bought in made.items():
-            cells[block] = client.submit(_cells, bought, cells.get(block), pure=False)
+        before = [cells.get(block) for block in made]
+        cells |= dict(zip(made, client.map(_cells, list(made.values()), before, pure=False), strict=True))
         learner.bought = CellsInParts(Parts(client, cells.values()), last, d, m)  # type: ignore[assignment]
         learner._move_on()
         done = last
@@ -49,10 +48,10 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
 def _purchases(blocks: Blocks, first: int, last: int, shared: Future, client: Client) -> dict[int, Future]:
     """What is bought of the rows from first to last, block by block."""
     tasks = {}
-    for block, (X, y, start) in enumerate(zip(blocks.X, blocks.y, blocks.starts, strict=True)):
-        begin, end = max(first - start, 0), min(last - start, blocks.sizes[block])
+    for block, (start, size) in enumerate(zip(blocks.starts, blocks.sizes, strict=True)):
+        begin, end = max(first - start, 0), min(last - start, size)
         if begin < end:
-            tasks[block] = delayed(purchase, pure=False)(X, y, shared, start, begin, end)
+            tasks[block] = blocks.task(purchase, block, shared, start, begin, end)
     return dict(zip(tasks, client.compute(list(tasks.values())), strict=True))
 
 
@@ -64,8 +63,11 @@ def purchase(X, y, shared, start: int, first: int, last: int) -> tuple[Cells, Bo
     cells = Cells(buyer.shop.n_attributes, n_outputs=n_outputs)
     X = checks.matrix(X, buyer.shop.n_attributes)
     y = checks.targets(y if classes is None else signs(y, classes), X.shape[0])
+    cells.reserve(last - first, buyer.expected_cells(last - first))
+    step = max(1, PIECE // buyer.shop.most)
     try:
-        buyer.buy(X, y, start + first, first, last, cells.extend)
+        for at in range(first, last, step):  # not all at once, as that would take more memory than the rows
+            buyer.buy(X, y, start + at, at, min(at + step, last), cells.extend)
     except checks.InfiniteValue as error:
         raise checks.InfiniteValue(f"of the block that begins at row {start}: {error}") from error
     return cells, Books((ledger.examples, ledger.cells, ledger.spent_units), ledger.in_vain)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
+from dask import delayed
 from distributed import Client, Future
 
 from sparing.linalg.threads import one_blas_thread
@@ -41,13 +43,20 @@ class Parts:
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
         """The sum over parts of what a function says of them; ``combine`` adds up what two of them say.
 
-        Neighbours are added up first, then neighbours of those: an order that the number of parts alone decides.
+        Neighbours are added up first, then neighbours of those: an order that the number of parts alone decides. All
+        are tasks of one graph, in which Dask goes deep before it goes wide: few sums wait for others.
         """
-        futures = self.each(function, *arguments).futures
-        while len(futures) > 1:
-            odd = futures[len(futures) // 2 * 2 :]
-            futures = self.client.map(combine or added, futures[:-1:2], futures[1::2], key="added", pure=False) + odd
-        return futures[0].result()
+        shared = delayed(_itself, pure=False)(in_c_order(arguments)) if arguments else ()
+        name = function.__name__.strip("_")
+        sums = [
+            delayed(run, pure=False)(part, function, shared, dask_key_name=f"{name}-{uuid4().hex}")
+            for part in self.futures
+        ]
+        add = delayed(combine or added, name="added", pure=False)
+        while len(sums) > 1:
+            pairs = zip(sums[:-1:2], sums[1::2], strict=True)
+            sums = [add(*pair, dask_key_name=f"added-{uuid4().hex}") for pair in pairs] + sums[len(sums) // 2 * 2 :]
+        return self.client.compute(sums[0]).result()
 
 
 def hold(client: Client, value) -> Future:

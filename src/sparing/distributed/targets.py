@@ -1,7 +1,8 @@
 """What must be known of targets before anything is bought: that they are there, and which classes they name."""
 
+from collections.abc import Callable
+
 import numpy as np
-from dask import delayed
 from distributed import Client
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -11,7 +12,12 @@ from sparing.distributed.blocks import Blocks
 
 def refuse_bad_targets(blocks: Blocks, client: Client) -> int:
     """Refuse targets that are missing or infinite; the number of outputs."""
-    return client.gather(client.compute([delayed(_n_outputs, pure=False)(y) for y in blocks.y]))[0]
+    return _of_all(_n_outputs, blocks, client)[0]
+
+
+def _of_all(function: Callable, blocks: Blocks, client: Client) -> list:
+    """What a function says of the targets of every block."""
+    return client.gather(client.compute([blocks.task_of_targets(function, at) for at in range(len(blocks.y))]))
 
 
 def _n_outputs(y) -> int:
@@ -23,8 +29,7 @@ def classes_of(blocks: Blocks, client: Client) -> np.ndarray:
     """All labels."""
     if blocks.several:
         raise ValueError("y must be a vector of labels; got a matrix.")
-    labels = client.gather(client.compute([delayed(_labels, pure=False)(y) for y in blocks.y]))
-    classes = np.unique(np.concatenate(labels))
+    classes = np.unique(np.concatenate(_of_all(_labels, blocks, client)))
     if len(classes) < 2:
         raise ValueError(f"y holds only one class, {classes.tolist()}; a classifier needs at least two classes.")
     return classes

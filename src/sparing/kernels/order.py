@@ -1,20 +1,39 @@
-"""The places of some examples' cells, and words by which examples are put in order."""
+"""Copies of the cells of some examples, and words by which examples are put in order."""
 
 from numpy import uint64
 
 from sparing.kernels.compiling import entry, part
+from sparing.kernels.prefetch import prefetch
 
+AHEAD = 16  # runs of cells, while as many are copied memory answers
 HALF = uint64(32)
 
 
 @entry
-def find_cells(starts, examples, places):
-    """Write the places of the cells of these examples, one after the other."""
+def copy_cells(begins, sizes, cells, copies):
+    """Copy runs of cells, one after the other; those that come soon are fetched meanwhile."""
     done = 0
-    for example in examples:
-        for at in range(starts[example], starts[example + 1]):
-            places[done] = at
+    for run in range(begins.size):
+        if run + AHEAD < begins.size:
+            ahead = begins[run + AHEAD]
+            prefetch(cells, ahead)
+            prefetch(cells, ahead + sizes[run + AHEAD] - 1)
+        for at in range(begins[run], begins[run] + sizes[run]):
+            copies[done] = cells[at]
             done += 1
+
+
+@entry
+def has_repeats(sizes, attributes, last):
+    """Whether an example has an attribute twice; ``last`` is scratch, -1 for every attribute."""
+    at = 0
+    for example in range(sizes.size):
+        for _ in range(sizes[example]):
+            if last[attributes[at]] == example:
+                return True
+            last[attributes[at]] = example
+            at += 1
+    return False
 
 
 @part

@@ -4,16 +4,20 @@ from sparing.kernels.compiling import entry
 
 
 @entry
-def sum_pairs(starts, attributes, values, sums, counts):
-    """``sums[i, j] += x_i x_j`` and ``counts[i, j] += 1`` for i <= j seen in one example: O(b²) an example."""
+def sum_pairs(starts, attributes, values, d, sums, counts):
+    """``sums[i, j] += x_i x_j`` and ``counts[i, j] += 1`` for i <= j seen in one example: O(b²) an example.
+
+    Both are upper halves of d x d matrices, row after row.
+    """
     for example in range(starts.size - 1):
         for a in range(starts[example], starts[example + 1]):
             for b in range(starts[example], a + 1):
                 i, j = attributes[a], attributes[b]
                 if i > j:
                     i, j = j, i
-                sums[i, j] += values[a] * values[b]
-                counts[i, j] += 1
+                place = (i * (2 * d - i - 1) >> 1) + j
+                sums[place] += values[a] * values[b]
+                counts[place] += 1
 
 
 @entry

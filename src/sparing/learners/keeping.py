@@ -14,7 +14,7 @@ from sparing import checks, designs
 from sparing.buying.buyer import Buyer
 from sparing.buying.plan import Plan
 from sparing.buying.shop import Shop
-from sparing.cells import Cells
+from sparing.cells import PIECE, Cells
 from sparing.learners.ask_tell import Loop
 from sparing.learners.from_sources import learn_batches, learn_blocks, rotation
 from sparing.learners.saving import Groups, Saved
@@ -30,7 +30,6 @@ from sparing.progress import Progress, unnoticed
 from sparing.types import Query, money_units
 
 LOOKS_FIRST = 10  # uniform looks per attribute before the design adapts
-CHUNK = 1 << 22  # cells between two chances to report progress or to be interrupted
 NEVER = np.iinfo(np.int64).max  # the round of a plan that is never made
 ONE_THREAD = 2000  # attributes up to which more BLAS threads slow down eigendecompositions
 
@@ -120,6 +119,11 @@ class KeepingLearner(Saved, Loop):
 
     # Asking and telling ----------------------------------------------------------------------------------------------
 
+    def begin(self, n_examples: int | None = None) -> None:
+        """Make room for what will be bought, as far as that is known."""
+        if n_examples and self.budget is not None and self.total_budget is None:
+            self.bought.reserve(n_examples, self.buyer.expected_cells(n_examples))
+
     def _asked(self) -> np.ndarray:
         return self.buyer.query(self.n_rounds).attributes  # empty once the total budget is spent
 
@@ -137,7 +141,7 @@ class KeepingLearner(Saved, Loop):
         self._move_on()
 
     def _chunk(self) -> int:
-        return min(max(1, CHUNK // self.buyer.shop.most), self._next_plan - self.n_rounds)
+        return min(max(1, PIECE // self.buyer.shop.most), self._next_plan - self.n_rounds)
 
     def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
         keep = partial(self.bought.extend, weights=None if weights is None else weights[first:last])
@@ -156,7 +160,7 @@ class KeepingLearner(Saved, Loop):
     def keep_block(self, number: int, query: Query, values: np.ndarray, y: np.ndarray, weights=None) -> None:
         """Keep the values of ``query.attributes``, in that order, for all examples of a block, one row per example."""
         n, k = values.shape
-        for part in (slice(first, first + CHUNK // max(k, 1)) for first in range(0, n, CHUNK // max(k, 1))):
+        for part in (slice(first, first + PIECE // max(k, 1)) for first in range(0, n, PIECE // max(k, 1))):
             rows, more = values[part], None if weights is None else weights[part]
             attributes = np.tile(query.attributes, len(rows))
             self.bought.extend(np.full(len(rows), k), attributes, rows.ravel(), y[part], weights=more, blocks=number)
@@ -382,4 +386,5 @@ class KeepingLearner(Saved, Loop):
 
 def _looks(cells: Cells) -> np.ndarray:
     """How often each attribute was looked at."""
-    return np.bincount(cells.attributes, minlength=cells.n_attributes)
+    pieces = (np.bincount(piece.attributes, minlength=cells.n_attributes) for piece in cells.pieces(in_order=False))
+    return sum(pieces, np.zeros(cells.n_attributes, np.int64))

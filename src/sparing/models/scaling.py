@@ -38,7 +38,8 @@ def extreme_units(cells: Cells) -> Exponents:
 def _largest(cells: Cells) -> np.ndarray:
     """The largest value of each attribute, then of each target."""
     largest = np.zeros(cells.n_attributes)
-    np.maximum.at(largest, cells.attributes, np.abs(cells.values))
+    for piece in cells.pieces(in_order=False):
+        np.maximum.at(largest, piece.attributes, np.abs(piece.values))
     return np.concatenate([largest, np.abs(cells.targets).max(axis=0, initial=0.0)])
 
 

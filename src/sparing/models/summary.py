@@ -100,15 +100,19 @@ class FirstPass(NamedTuple):
 
 def first_pass(cells: Cells) -> FirstPass:
     """Of these cells."""
-    d, attributes, values = cells.n_attributes, cells.attributes, cells.values
-    counts = looks = np.bincount(attributes, minlength=d)
-    weights, lowest, highest = _cell_weights(cells), np.full(d, np.inf), np.full(d, -np.inf)
-    if cells.is_weighted:
-        counts = np.bincount(attributes, weights=weights, minlength=d)
-    np.minimum.at(lowest, attributes, values)
-    np.maximum.at(highest, attributes, values)
+    d = cells.n_attributes
+    looks, lowest, highest = np.zeros(d, np.int64), np.full(d, np.inf), np.full(d, -np.inf)
+    sums, weighted_looks = np.zeros((2, d))
+    for piece in cells.pieces():
+        attributes, values = piece.attributes.astype(np.intp), piece.values.astype(np.float64, copy=False)
+        looks += np.bincount(attributes, minlength=d)
+        np.minimum.at(lowest, attributes, values)
+        np.maximum.at(highest, attributes, values)
+        np.add.at(sums, attributes, piece.weighted(values))  # one after the other, so pieces change no bit
+        if cells.is_weighted:
+            np.add.at(weighted_looks, attributes, piece.weighted(np.ones(values.size)))
+    counts = weighted_looks if cells.is_weighted else looks
     total = float(cells.weights.sum()) if cells.is_weighted else cells.n_examples
-    sums = np.bincount(attributes, weights=weights * values, minlength=d)
     return FirstPass(
         looks, counts, sums, lowest, highest, common_values(cells), total, _target_sums(cells, cells.targets)
     )
@@ -116,21 +120,24 @@ def first_pass(cells: Cells) -> FirstPass:
 
 def second_pass(cells: Cells, means, usual, target_means) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What rounding left out of the means, looks at other than usual values, and squares of the targets."""
-    left_out = _cell_weights(cells) * (cells.values - means[cells.attributes])
-    left_out = np.bincount(cells.attributes, weights=left_out, minlength=cells.n_attributes)
-    return left_out, unusual_looks(cells, usual), _target_sums(cells, (cells.targets - target_means) ** 2)
+    d = cells.n_attributes
+    left_out, varied = np.zeros(d), np.zeros(d, np.int64)
+    for piece in cells.pieces():
+        attributes = piece.attributes.astype(np.intp)
+        varied += np.bincount(attributes[piece.values != usual[attributes]], minlength=d)
+        np.add.at(left_out, attributes, piece.weighted(piece.values - means[attributes]))
+    return left_out, varied, _target_sums(cells, (cells.targets - target_means) ** 2)
 
 
 def squared_distances(cells: Cells, means, ranges) -> np.ndarray:
     """Sums of squared distances from the means, in ranges."""
-    distances = cells.values - means[cells.attributes]
-    distances /= ranges[cells.attributes]  # in place: cells may be very many
-    squares = np.square(distances, out=distances)
-    return np.bincount(cells.attributes, weights=_cell_weights(cells) * squares, minlength=cells.n_attributes)
-
-
-def _cell_weights(cells: Cells):
-    return cells.weights[cells.examples()] if cells.is_weighted else 1.0
+    sums = np.zeros(cells.n_attributes)
+    for piece in cells.pieces():
+        attributes = piece.attributes.astype(np.intp)
+        distances = piece.values - means[attributes]
+        distances /= ranges[attributes]
+        np.add.at(sums, attributes, piece.weighted(np.square(distances, out=distances)))
+    return sums
 
 
 def _target_sums(cells: Cells, of_examples: np.ndarray) -> np.ndarray:
@@ -157,8 +164,10 @@ class CommonValues(NamedTuple):
 
 def common_values(cells: Cells) -> CommonValues:
     """Among the first looks."""
-    part = slice(0, LOOKS_FOR_A_MODE * cells.n_attributes)
-    attributes, values = cells.attributes[part], cells.values[part]
+    most = LOOKS_FOR_A_MODE * cells.n_attributes
+    if len(cells) > most:
+        cells = cells.take(slice(0, int(np.searchsorted(cells.starts, most))))
+    attributes, values = cells.attributes[:most], cells.values[:most]
     return _commonest(attributes, values, np.ones(values.size, np.int64))
 
 
@@ -175,14 +184,13 @@ def _commonest(attributes, values, looks) -> CommonValues:
     return CommonValues(attributes[kept], values[kept], looks[kept])
 
 
-def unusual_looks(cells: Cells, usual: np.ndarray) -> np.ndarray:
-    """How many looks at each attribute differed from these values."""
-    return np.bincount(cells.attributes[cells.values != usual[cells.attributes]], minlength=cells.n_attributes)
-
-
 def looks_that_vary(cells: Cells) -> np.ndarray:
     """How many looks at each attribute differed from its most common value."""
-    return unusual_looks(cells, common_values(cells).usual(cells.n_attributes))
+    usual, looks = common_values(cells).usual(cells.n_attributes), np.zeros(cells.n_attributes, np.int64)
+    for piece in cells.pieces(in_order=False):
+        unusual = piece.values != usual[piece.attributes]
+        looks += np.bincount(piece.attributes[unusual], minlength=cells.n_attributes)
+    return looks
 
 
 def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
@@ -211,33 +219,49 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     :math:`(x_i - \bar x_i)(y - \bar y)`. What is asked never depends on an example's values, so the examples in which
     a pair was seen are a fair sample.
     """
-    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary)
+    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary, combine=PairSums.plus)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)
     looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
+    counts = counts if cells.is_weighted else counts.astype(np.int32)
     return PairMoments(_symmetric(averages, d), with_targets / looks, _symmetric(counts, d))
 
 
-def pair_sums(cells: Cells, summary: Summary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of products of pairs, how often they were seen (upper halves of both, packed), and products with targets."""
-    d, attributes = cells.n_attributes, cells.attributes
-    distances = cells.values - summary.means[attributes]
-    sums, seen = np.zeros((d, d)), np.zeros((d, d), np.int32)
-    counts: np.ndarray = seen
-    if cells.is_weighted:
-        roots, counts = np.sqrt(cells.weights)[cells.examples()], np.zeros((d, d))
-        sum_pairs(cells.starts, attributes, roots, counts, seen)  # products of roots are weights
-        sum_pairs(cells.starts, attributes, roots * distances, sums, seen)
-        distances = roots**2 * distances
-    else:
-        sum_pairs(cells.starts, attributes, distances, sums, seen)
-    with_targets = np.zeros((d, cells.n_outputs))
-    sum_with_targets(cells.starts, attributes, distances, cells.targets - summary.target_means, with_targets)
-    return _packed(sums), _packed(counts), with_targets
+class PairSums(NamedTuple):
+    """What a pass over cells collects of pairs: upper halves of matrices, row after row."""
+
+    sums: np.ndarray  # of products of both
+    counts: np.ndarray  # examples in which both were seen, in as few bytes as that takes; or the sum of their weights
+    with_targets: np.ndarray  # sums of products of attributes and targets: (d, n_outputs)
+
+    def plus(self, other: "PairSums") -> "PairSums":
+        """Of the cells of both."""
+        counts = self.counts.astype(np.result_type(self.counts, np.int32), copy=False) + other.counts
+        return PairSums(self.sums + other.sums, _in_few_bytes(counts), self.with_targets + other.with_targets)
 
 
-def _packed(matrix: np.ndarray) -> np.ndarray:
-    """The rows of the upper half, one after the other."""
-    return np.concatenate([row[at:] for at, row in enumerate(matrix)])
+def pair_sums(cells: Cells, summary: Summary) -> PairSums:
+    """Of these cells."""
+    d, targets = cells.n_attributes, cells.n_outputs
+    upper = d * (d + 1) // 2
+    sums, seen, with_targets = np.zeros(upper), np.zeros(upper, np.int32), np.zeros((d, targets))
+    counts = np.zeros(upper) if cells.is_weighted else seen
+    for piece in cells.pieces():
+        starts, attributes = piece.starts, piece.attributes
+        distances = piece.values - summary.means[attributes]
+        if piece.weights is not None:
+            roots = np.repeat(np.sqrt(piece.weights), np.diff(starts))
+            sum_pairs(starts, attributes, roots, d, counts, seen)  # products of roots are weights
+            sum_pairs(starts, attributes, roots * distances, d, sums, seen)
+            distances = roots**2 * distances
+        else:
+            sum_pairs(starts, attributes, distances, d, sums, seen)
+        sum_with_targets(starts, attributes, distances, piece.targets - summary.target_means, with_targets)
+    return PairSums(sums, _in_few_bytes(counts), with_targets)
+
+
+def _in_few_bytes(counts: np.ndarray) -> np.ndarray:
+    """The same in the smallest type that holds them, if they are integers."""
+    return counts if counts.dtype.kind == "f" else counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
 
 
 def _symmetric(upper: np.ndarray, d: int) -> np.ndarray:

@@ -117,4 +117,4 @@ def boosting_seconds(cells: Cells) -> float:
 
 
 def _mostly_seen(cells: Cells) -> bool:
-    return 2 * cells.values.size > cells.n_examples * cells.n_attributes
+    return 2 * len(cells) > cells.n_examples * cells.n_attributes
