@@ -132,9 +132,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="after which no fit begins")
     options = parser.parse_args()
     known, end = measured(options.csv), monotonic() + 60 * options.minutes
-    print(
-        "| rows | columns | power | dimension | sketch, steps | better | sketch / Cholesky | auto takes | auto / better |"
-    )
+    print("| rows | columns | power | dimension | sketch, steps | better | sketch / Cholesky | auto takes | ratio |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     lists = [options.rows.split(","), options.columns.split(","), options.powers.split(",")]
     kind = "float32" if options.float32 else "float64", options.ridges, options.seed
