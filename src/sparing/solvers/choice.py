@@ -8,6 +8,7 @@ shapes and spectra. ``benchmarks/sketched_choice.py`` measures the quality of th
 from sparing.geometry.leverage import FIRST_SIZE, GROWTH, PRECONDITIONER, sketch_size
 
 STEPS, FLAT_STEPS = 13, 9  # conjugate gradient steps with a sketch at the default tolerance; more for flat spectra
+NEXT_RIDGE = 0.35  # steps of each further ridge of a path, which begins near its solution, over those of the first
 PASS = 42  # cost of a step per value that it reads
 EXTRA_TARGET = 10  # additional cost per target beyond the first
 SCORES = 100  # cost per value of A of one round of leverage scores
@@ -69,7 +70,7 @@ def sketch_cost(n: int, d: int, dimension: float, n_targets: int = 1, n_ridges: 
     """To find leverage scores through sketches that grow, to factor the last one, and to make steps."""
     n_rows = min(n, sketch_size(dimension, PRECONDITIONER))
     values = n * d + (2 * n_rows * d if n_rows < d else d**2)  # read in a step: A, and the sketch or its factor
-    n_steps = n_ridges * (STEPS + FLAT_STEPS * (dimension / min(n, d)) ** 2)
+    n_steps = (1 + NEXT_RIDGE * (n_ridges - 1)) * (STEPS + FLAT_STEPS * (dimension / min(n, d)) ** 2)
     cost = n_steps * (PASS + EXTRA_TARGET * (n_targets - 1)) * values + gram_cost(n_rows, d, n_ridges)
     size = FIRST_SIZE
     while True:
