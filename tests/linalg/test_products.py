@@ -35,6 +35,17 @@ def test_times_is_the_matrix_product(shape, dtype, how, other):
     assert times(laid_out(A, how), B).dtype == dtype
 
 
+@pytest.mark.parametrize("how", ["C", "F", "spread", "some"])
+@pytest.mark.parametrize("k", [1, 6])
+def test_single_precision_times_double_is_double(how, k):
+    """Far more values than are converted at a time, and not a multiple of them."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((1301, 707)).astype(np.float32)
+    B, R = rng.standard_normal((707, k)), rng.standard_normal((1301, k))
+    np.testing.assert_allclose(times(laid_out(A, how), B), A.astype(float) @ B, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(times(laid_out(A, how).T, R), A.T.astype(float) @ R, rtol=1e-12, atol=1e-11)
+
+
 def test_times_takes_what_blas_does_not():
     for A in (np.arange(6).reshape(2, 3), np.arange(6.0, dtype=np.longdouble).reshape(2, 3), sparse.eye_array(3)):
         B = np.ones((3, 2), dtype=A.dtype)

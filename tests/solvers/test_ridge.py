@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from ill_conditioned import make
 from sparing.geometry import effective_dimension
 from sparing.geometry.leverage import FIRST_SIZE
-from sparing.solvers import solve_ridge, solve_ridge_path
-from sparing.solvers.choice import sketch_pays
+from sparing.solvers import least_squares, solve_ridge, solve_ridge_path
+from sparing.solvers.choice import SHARE, gram_cost, largest_dimension, sample_rows, sketch_cost, sketch_pays
 
 D = 600
 X, Y = make()
@@ -192,6 +192,28 @@ def test_a_path_chooses_by_the_rule_of_a_single_ridge(n, d):
     alone = solve_ridge(A, y, 1.0, random_state=0)
     path = solve_ridge_path(A, y, [1.0], random_state=0)[0]
     assert (path.sketch_size > 0) == (alone.sketch_size > 0) == (n == 7000)
+
+
+@pytest.mark.parametrize("n_ridges", [1, 10])
+@pytest.mark.parametrize("d", [100, 500, 1100, 3000, 8000])
+@pytest.mark.parametrize("n", [900, 5000, 50_000])
+def test_the_dimension_is_estimated_only_where_it_decides_and_at_a_small_cost(n, d, n_ridges):
+    largest = largest_dimension(n, d, 1, n_ridges)
+    assert largest == sum(sketch_pays(n, d, dimension, 1, n_ridges) for dimension in range(1, min(n, d) + 1))
+    if largest:
+        m = sample_rows(largest, n, d, 1, n_ridges)
+        cheapest = min(gram_cost(n, d, n_ridges), sketch_cost(n, d, 1, 1, n_ridges))
+        assert 32 <= m <= 1.25 * max(32, largest)
+        assert gram_cost(m, d) <= max(SHARE * cheapest, gram_cost(32, d))
+
+
+def test_few_columns_need_no_estimate(monkeypatch):
+    asked = []
+    monkeypatch.setattr(least_squares, "rough_dimension", lambda *given: asked.append(given) or 1.0)
+    solve_ridge(X[:, :200], Y, 1.0, random_state=0)
+    assert not asked
+    assert solve_ridge(np.tile(X, 2), Y, 1.0, random_state=0).sketch_size > 0
+    assert len(asked) == 1
 
 
 def test_steps_for_every_ridge_cost_more_than_factors_of_few_columns():

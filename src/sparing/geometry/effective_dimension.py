@@ -17,7 +17,6 @@ from sparing.linalg.gram import Gram
 from sparing.linalg.rows import Rows
 
 ACCURACY = 1 / 3  # epsilon of the undersampled sketch; gives the constant 3 of Theorem 10
-ROUGH_ROWS = 256  # sample size of the rough estimate
 
 
 def effective_dimension(A, ridge, *, gram: bool = False) -> Any:
@@ -69,8 +68,8 @@ def effective_dimension_at_most(A, ridge, m, random_state=None, *, gram: bool = 
     return at_most(rows_of(A, gram), ridge, m, rng)
 
 
-def rough_dimension(rows: Rows, ridge: float, rng) -> float:
-    r"""An estimate of :math:`d_\lambda` from 256 rows, which costs less than a pass over a large A.
+def rough_dimension(rows: Rows, ridge: float, rng, n_rows: int = 256) -> float:
+    r"""An estimate of :math:`d_\lambda` from a few rows, which costs less than a pass over a large A.
 
     Let :math:`t(\mu)` be the effective dimension of m uniformly sampled rows, scaled by :math:`\sqrt{n/m}`. By the
     Marchenko-Pastur equation it is about that of all n rows at the ridge
@@ -82,7 +81,7 @@ def rough_dimension(rows: Rows, ridge: float, rng) -> float:
     >>> abs(rough_dimension(Rows(A), 1.0, np.random.default_rng(0)) / effective_dimension(A, 1.0) - 1) < 0.1
     True
     """
-    n, m = rows.shape[0], min(ROUGH_ROWS, rows.shape[0])
+    n, m = rows.shape[0], min(n_rows, rows.shape[0])
     spectrum = np.maximum(eigvalsh(rows.take(rng.choice(n, m, replace=False)).inner()).astype(float), 0.0) * (n / m)
     if not spectrum[-1] > 0:
         return 0.0

@@ -5,7 +5,7 @@ The score of row :math:`a_i` is :math:`\tau_i = a_i^T (A^T A + \lambda I)^{-1} a
 dimension. Rows sampled with probabilities proportional to their scores and rescaled approximate the whole matrix.
 """
 
-from math import ceil, log, log1p
+from math import ceil, log, log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -207,7 +207,7 @@ def approximate_scores(
     inverse = RidgeInverse(sketch, ridge)
     g = rng.standard_normal((sketch.shape[0], n_directions), dtype=sketch.dtype)
     h = rng.standard_normal((sketch.shape[1], n_directions), dtype=sketch.dtype)
-    directions = inverse(sketch.transposed(g) + np.sqrt(ridge) * h)
+    directions = inverse(sketch.transposed(g) + sqrt(ridge) * h)  # in the precision of the rows
     return np.mean(np.square(rows @ directions), axis=1)
 
 

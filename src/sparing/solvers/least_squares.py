@@ -20,7 +20,7 @@ from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
 from sparing.sketches import srht
 from sparing.solvers.certificates import TERMS, Certificate, certify, certify_dual
-from sparing.solvers.choice import sketch_pays
+from sparing.solvers.choice import largest_dimension, sample_rows
 from sparing.solvers.conjugate import Descent, Operator, columnwise, conjugate_gradients
 from sparing.types import Solution
 
@@ -76,11 +76,13 @@ class LeastSquares:
 
         Allows for an estimate of the effective dimension that is too low by half.
         """
-        (n, d), n_targets = self.rows.shape, self.targets.shape[1]
-        if not sketch_pays(n, d, 1, n_targets, n_ridges):
+        problem = *self.rows.shape, self.targets.shape[1], n_ridges
+        if not (largest := largest_dimension(*problem)):
             return 0
-        size = sketch_size(rough_dimension(self.rows, self.ridge, rng), PRECONDITIONER)
-        return min(n, max(FIRST_SIZE, int(2 * size))) if sketch_pays(n, d, size, n_targets, n_ridges) else 0
+        dimension = rough_dimension(self.rows, self.ridge, rng, sample_rows(largest, *problem))
+        if dimension > largest:
+            return 0
+        return min(self.rows.shape[0], max(FIRST_SIZE, int(2 * sketch_size(dimension, PRECONDITIONER))))
 
     def direct(self, inverse: RidgeInverse | None = None) -> Solution:
         """A Cholesky factorisation, or a QR factorisation if rounding errors are too large."""
