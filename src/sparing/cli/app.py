@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +38,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; 
 OPTIONS = {"folder": "output"}  # options that are not called what the argument is called
 UNFOLDED = 10_000  # characters: wider than any table
 INTERRUPTED, PATIENCE = 130, 1.0  # exit code, and seconds for an interrupted command to end by itself
+SHOW_CURSOR = "\033[?25h"  # which a progress bar has hidden
 
 
 @app.callback(invoke_without_command=True)
@@ -106,25 +109,43 @@ def one_line_errors(stopped: str = "nothing is left half-written") -> Iterator[N
 def _answered_interrupts(stopped: str) -> Iterator[None]:
     """Ctrl-C: a word at once, then everything is unwound; what takes longer than ``PATIENCE`` to end is not waited for.
 
-    Other threads may be in the middle of a long computation. Files are written whole or not at all, so nothing is lost.
+    Python's own handler waits until the main thread returns from a compiled function. So a thread of ours waits for the
+    signal, too: it speaks, and ends the process if need be. Files are written whole or not at all, so nothing is lost.
+    Once all is unwound the process ends without tidying up its memory, which may take seconds.
     """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+
+    def answer() -> None:
+        with receiver:
+            while number := receiver.recv(1):  # none once the sender is closed
+                if number[0] == signal.SIGINT:
+                    print(f"sparing: stopped; {stopped}.", file=sys.stderr, flush=True)
+                    answered.set()
+                    time.sleep(PATIENCE)
+                    print(SHOW_CURSOR if sys.stderr.isatty() else "", end="", file=sys.stderr, flush=True)
+                    os._exit(INTERRUPTED)
 
     def stop(*_) -> NoReturn:
-        print(f"sparing: stopped; {stopped}.", file=sys.stderr, flush=True)
-        end = threading.Timer(PATIENCE, os._exit, (INTERRUPTED,))
-        end.daemon = True
-        end.start()
+        answered.wait(PATIENCE)
         raise KeyboardInterrupt
 
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
-    before = signal.signal(signal.SIGINT, stop) if ours else None
+    answered, (receiver, sender) = threading.Event(), socket.socketpair()
+    sender.setblocking(False)
+    threading.Thread(target=answer, daemon=True).start()
+    before = signal.signal(signal.SIGINT, stop), signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     try:
         yield
     except KeyboardInterrupt:
+        if answered.is_set():
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
         raise typer.Exit(INTERRUPTED) from None
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before[0])
+        signal.set_wakeup_fd(before[1])
+        sender.close()
 
 
 def _stop(message: str) -> NoReturn:
