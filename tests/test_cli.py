@@ -232,6 +232,43 @@ def test_interrupt_ends_cleanly(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
+def test_interrupt_does_not_wait_for_a_compiled_function():
+    """The main thread is in one call for many minutes, as in a long kernel."""
+    code = (
+        "import hashlib; from sparing.cli.app import one_line_errors\n"
+        "with one_line_errors():\n"
+        "    print('begun', flush=True)\n"
+        "    hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
+    )
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": listen_to_interrupts}
+    with subprocess.Popen([sys.executable, "-c", code], **options) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    assert (process.returncode, errors) == (130, "sparing: stopped; nothing is left half-written.\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
+def test_interrupt_of_imports_is_answered():
+    code = (
+        "import os, signal, sys, time; from sparing.__main__ import main\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'sparing.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.meta_path.insert(0, Slow()); main()"
+    )
+    done = python(code)
+    assert (done.returncode, done.stderr) == (130, "sparing: stopped.\n")
+
+
 def test_python_m_sparing_and_version():
     done = subprocess.run([sys.executable, "-m", "sparing", "--version"], capture_output=True, text=True, check=True)
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*\n", done.stdout)

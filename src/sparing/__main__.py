@@ -1,5 +1,25 @@
-"""``python -m sparing`` is the command ``sparing``."""
+"""The command ``sparing``, which is also ``python -m sparing``."""
 
-from sparing.cli import app
+import os
+import signal
+import sys
 
-app(prog_name="sparing")
+
+def main() -> None:
+    """Run a command. Imports come last: Ctrl-C is answered before they are done, too."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _stop)
+
+    from sparing.cli import app
+
+    app(prog_name="sparing")
+
+
+def _stop(*_) -> None:
+    """Before a command has begun, and after it has ended."""
+    print("sparing: stopped.", file=sys.stderr, flush=True)
+    os._exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +38,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that exist; 
 OPTIONS = {"folder": "output"}  # arguments whose options have another name
 UNFOLDED = 10_000  # width in characters that no table reaches
 INTERRUPTED, PATIENCE = 130, 1.0  # exit code, and seconds that an interrupted command has to end by itself
+SHOW_CURSOR = "\033[?25h"  # a progress bar hides the cursor
 
 
 @app.callback(invoke_without_command=True)
@@ -106,25 +109,43 @@ def one_line_errors(stopped: str = "nothing is left half-written") -> Iterator[N
 def _answered_interrupts(stopped: str) -> Iterator[None]:
     """On Ctrl-C print a message at once, and end the process after ``PATIENCE`` seconds if it has not ended by itself.
 
-    Other threads may be in a long computation. Files are written whole or not at all, so nothing is lost.
+    Python's own handler waits until the main thread returns from a compiled function. So another thread waits for the
+    signal, too: it prints the message, and ends the process if necessary. Files are written whole or not at all, so
+    nothing is lost. After an interrupt the process ends without freeing its memory, which may take seconds.
     """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+
+    def answer() -> None:
+        with receiver:
+            while number := receiver.recv(1):  # none once the sender is closed
+                if number[0] == signal.SIGINT:
+                    print(f"sparing: stopped; {stopped}.", file=sys.stderr, flush=True)
+                    answered.set()
+                    time.sleep(PATIENCE)
+                    print(SHOW_CURSOR if sys.stderr.isatty() else "", end="", file=sys.stderr, flush=True)
+                    os._exit(INTERRUPTED)
 
     def stop(*_) -> NoReturn:
-        print(f"sparing: stopped; {stopped}.", file=sys.stderr, flush=True)
-        end = threading.Timer(PATIENCE, os._exit, (INTERRUPTED,))
-        end.daemon = True
-        end.start()
+        answered.wait(PATIENCE)
         raise KeyboardInterrupt
 
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
-    before = signal.signal(signal.SIGINT, stop) if ours else None
+    answered, (receiver, sender) = threading.Event(), socket.socketpair()
+    sender.setblocking(False)
+    threading.Thread(target=answer, daemon=True).start()
+    before = signal.signal(signal.SIGINT, stop), signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     try:
         yield
     except KeyboardInterrupt:
+        if answered.is_set():
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
         raise typer.Exit(INTERRUPTED) from None
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before[0])
+        signal.set_wakeup_fd(before[1])
+        sender.close()
 
 
 def _stop(message: str) -> NoReturn:

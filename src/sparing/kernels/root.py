@@ -5,6 +5,15 @@ from math import sqrt
 from sparing.kernels.compiling import entry, part
 
 
+@entry
+def leads_elsewhere(turned, values, delta, ratio):
+    """Whether a vector, in the basis of the values, has a square above ``ratio`` times value + delta."""
+    found = False
+    for i in range(values.size):
+        found |= turned[i] * turned[i] > ratio * (values[i] + delta)
+    return found
+
+
 @entry(any_order=True)
 def correct(values, recent, turned, squared_nodes, weights, delta, answer, scaled, small, right):
     """answer <- answer - sum_j w_j E_j Z^T (I + Z E_j Z^T)^-1 Z E_j v: see :func:`sparing.optim.root.solve`.

@@ -14,7 +14,12 @@ from sparing.optim.root import Root
 from sparing.optim.vectors import Optimizer, Strengths, flat, like, pair, strengths
 from sparing.sketches import AT_ONCE, SRHT, power_of_two, srht, stretch_width
 
-NONE = np.empty(0)
+NONE, NO_ROWS = np.empty(0), np.empty((0, 0))
+SHORT = 64  # rows up to which a compiled Cholesky factor is no slower than LAPACK's with its call
+NOT_POSITIVE = (
+    "the system of the complement is not positive definite: gradients are too large to be squared, or delta_c is too "
+    "small."
+)
 
 
 class CompressedState(NamedTuple):
@@ -196,6 +201,8 @@ def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tup
     """The step by Lemmas 5 and 6: one in each subspace, with a multiplier that keeps the second in the complement."""
     eta, delta_r, delta_c, l2, l1, tau = options
     k, n = state.sketch.shape
+    if k <= SHORT and not l1:
+        return _short_step(x, g, state, options, refresh)
     rows, signs, shift = state.sketch.rows, state.sketch.signs, eta * l2
     width, work, few = stretch_width(n, k), np.empty(n), np.empty(AT_ONCE)
     old, rest, system = (NONE, 0, 0) if state.squares is None else (state.squares, n, k)
@@ -213,14 +220,30 @@ def _step(x, g, state: CompressedState, options: Strengths, refresh: int) -> tup
     return new_x, state
 
 
+def _short_step(x, g, state: CompressedState, options: Strengths, refresh: int):
+    """The same in two calls of kernels."""
+    eta, delta_r, delta_c, l2, _, tau = options
+    (sketch, root, squares, hidden), shift = state, eta * l2
+    (k, n), rows, signs = sketch.shape, sketch.rows, sketch.signs
+    width = stretch_width(n, k)
+    few = np.empty(AT_ONCE) if width else NONE
+    old, new_squares, gram = (NONE, NONE, NO_ROWS) if squares is None else (squares, np.empty(n), np.empty((k, k)))
+    out, vectors = (new_squares, gram, np.empty((8, k))), np.empty((3, n))
+    root = roots.ready(root)
+    new = roots.room(root)
+    largest = kernels.learn(x, g, signs, rows, width, old, eta, tau, delta_c, shift, root, new, out, vectors, few)
+    root = roots.grown(root, new, delta=delta_r, refresh=refresh)
+    nodes, scratch, new_x = roots.enclosing(largest, delta_r, shift), roots.scratch(root), x.copy()
+    if not kernels.solve(new_x, signs, rows, width, root, nodes, delta_r, shift, out, vectors, few, scratch):
+        raise np.linalg.LinAlgError(NOT_POSITIVE)
+    return new_x, CompressedState(sketch, root, None if squares is None else new_squares, hidden)
+
+
 def _solve_positive(gram, right) -> np.ndarray:
     """Solve a positive definite system and overwrite its matrix; the transpose of a symmetric matrix needs no copy."""
     _, solution, failed = lapack.dposv(gram.T, right, overwrite_a=1)
     if failed:
-        raise np.linalg.LinAlgError(
-            "the system of the complement is not positive definite: gradients are too large to be squared, or delta_c "
-            "is too small."
-        )
+        raise np.linalg.LinAlgError(NOT_POSITIVE)
     return solution
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from sparing.kernels.root import correct, tridiagonal_solve
+from sparing.kernels.root import correct, leads_elsewhere, tridiagonal_solve
 from sparing.linalg.threads import one_blas_thread
 
 DIGITS = 12  # accuracy of the rational approximation
@@ -46,6 +46,36 @@ def add(root: Root, z, *, delta: float, refresh: int) -> Root:
     late = due(turned, root.values, len(root.recent), delta=delta, refresh=refresh)
     root = root._replace(recent=np.vstack([root.recent, turned]))
     return renewed(root) if late else root
+
+
+def ready(root: Root) -> Root:
+    """The same M in the form that kernels take: up to ``SMALL`` rows the moments alone."""
+    if len(root.moments) > SMALL or not len(root.values):
+        return root
+    return Root(renewed(root).moments, *NOTHING)
+
+
+def room(root: Root) -> np.ndarray:
+    """For the moments, or for ``recent``, after one vector more."""
+    k = len(root.moments)
+    return np.empty((len(root.recent) + 1, k) if len(root.values) else (k, k))
+
+
+def grown(root: Root, new, *, delta: float, refresh: int) -> Root:
+    """The root after :func:`sparing.kernels.compressed.learn`, decomposed again if it is due."""
+    if not len(root.values):
+        return Root(new, *NOTHING)
+    late = len(new) >= refresh or leads_elsewhere(new[-1], root.values, delta, NEW_DIRECTION)
+    root = Root(root.moments, root.basis, root.values, new)
+    return renewed(root) if late else root
+
+
+def scratch(root: Root) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What :func:`sparing.kernels.compressed.solve` works in."""
+    if not len(root.values):
+        return np.empty_like(root.moments), *NOTHING[:2]
+    count, k = root.recent.shape
+    return np.empty((count, k)), np.empty((count, count)), np.empty(count)
 
 
 def due(turned, values, n_recent: int, *, delta: float, refresh: int) -> bool:
@@ -94,7 +124,7 @@ def solve(root: Root, v, *, delta: float, shift: float = 0.0) -> np.ndarray:
     answer = turned / (np.sqrt(root.values + delta) + shift)
     if len(root.recent):
         count, k = root.recent.shape
-        squared, weights = _enclosing(root.values[-1] + np.sum(root.recent**2), delta, shift)
+        squared, weights = enclosing(root.values[-1] + np.sum(root.recent**2), delta, shift)
         scratch = np.empty((count, k)), np.empty((count, count)), np.empty(count)
         correct(root.values, root.recent, turned, squared, weights, delta, answer, *scratch)
     return root.basis @ answer
@@ -104,12 +134,12 @@ def _solve_small(moments, v, delta: float, shift: float) -> np.ndarray:
     """The same nodes on a tridiagonal form of M itself."""
     k = len(v)
     diagonal, below, ahead, pivots, answer = np.empty((5, k))
-    squared, weights = _enclosing(moments.trace(), delta, shift)
+    squared, weights = enclosing(moments.trace(), delta, shift)
     tridiagonal_solve(moments.copy(), squared, weights, delta, v.copy(), diagonal, below, ahead, pivots, answer)
     return answer
 
 
-def _enclosing(largest: float, delta: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
+def enclosing(largest: float, delta: float, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes, squared, and weights for eigenvalues of M up to a power of two, so that few of them serve all rounds."""
     if not isfinite(largest):
         raise ValueError("the sum of squared gradients overflows; scale attributes or targets down.")

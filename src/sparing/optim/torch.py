@@ -91,29 +91,40 @@ class CompAdaGrad(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        tensors = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
-        for p in tensors:  # all of them before the first is moved
-            _check(p)
-        for group in self.param_groups:
-            with_gradient = [p for p in group["params"] if p.grad is not None]
-            if group["whole_model"] and with_gradient:
-                self._move(group["params"], group)
-            elif not group["whole_model"]:
-                for p in with_gradient:
-                    self._move([p], group)
+        vectors = [(group, tensors) for group in self.param_groups for tensors in _vectors(group)]
+        here = [vector for vector in vectors if _is_compiled(vector[1][0])]
+        elsewhere = [vector for vector in vectors if not _is_compiled(vector[1][0])]
+        for _, tensors in vectors:
+            _check_kinds(tensors)
+        members = [p for _, tensors in here for p in tensors]
+        together, gradients = _gradients(members), [_gradients(tensors) for _, tensors in elsewhere]
+        for g in (together, *gradients):  # all of them before the first tensor is moved
+            _check_finite(g)
+        if members:
+            self._move_together(here, members, together)
+        for (group, tensors), g in zip(elsewhere, gradients, strict=True):
+            self._move(tensors, g, group)
         return loss
 
-    def _move(self, tensors, group) -> None:
+    def _move_together(self, vectors, members, gradients) -> None:
+        """One compiled round on each vector; all are converted at once, since every call of torch counts."""
+        x, g = _joined(members).double().numpy(), gradients.double().numpy()
+        new_x, states, start = np.empty_like(x), [], 0
+        for group, tensors in vectors:
+            part = slice(start, start := start + sum(p.numel() for p in tensors))
+            state = self.state[tensors[0]].get(COMPILED) or _begin(part.stop - part.start, group)
+            new_x[part], state = advance(x[part], g[part], state, _strengths(group), group["refresh"])
+            states.append(state)
+        for (_, tensors), state in zip(vectors, states, strict=True):
+            self.state[tensors[0]][COMPILED] = state
+        _set(members, torch.from_numpy(new_x))
+
+    def _move(self, tensors, g, group) -> None:
         """One round on these tensors as one vector; its state belongs to the first of them."""
-        x = _joined(tensors)
-        g = _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in tensors])
-        state = self.state[tensors[0]]
+        x, state = _joined(tensors), self.state[tensors[0]]
         if not state:
-            state.update(_begin(x, group))
-        new_x = (_compiled_round if COMPILED in state else _round)(x, g, state, group)
-        parts = [new_x] if len(tensors) == 1 else new_x.split([p.numel() for p in tensors])
-        for p, part in zip(tensors, parts, strict=True):
-            p.copy_(part.view_as(p))
+            state.update(_on_device(_begin(x.numel(), group), x))
+        _set(tensors, _round(x, g, state, group))
 
     def state_dict(self):
         """As in torch: everything in tensors."""
@@ -155,8 +166,25 @@ def _from_tensors(exact) -> CompressedState:
     return CompressedState(sketch, root, None if whole else arrays["squares"], arrays["hidden"])
 
 
+def _vectors(group) -> list:
+    """The tensors of a group that are optimised as one vector each; without any gradient a vector stays where it is."""
+    with_gradient = [p for p in group["params"] if p.grad is not None]
+    if group["whole_model"]:
+        return [group["params"]] if with_gradient else []
+    return [[p] for p in with_gradient]
+
+
+def _gradients(tensors):
+    return _joined([torch.zeros_like(p) if p.grad is None else p.grad for p in tensors])
+
+
 def _joined(tensors):
-    return tensors[0].reshape(-1) if len(tensors) == 1 else torch.cat([tensor.reshape(-1) for tensor in tensors])
+    return torch.cat([tensor.reshape(-1) for tensor in tensors]) if tensors else torch.empty(0)
+
+
+def _set(tensors, x) -> None:
+    for p, part in zip(tensors, x.split([p.numel() for p in tensors]), strict=True):
+        p.copy_(part.view_as(p))
 
 
 def _strengths(group) -> Strengths:
@@ -165,29 +193,28 @@ def _strengths(group) -> Strengths:
     return Strengths(*map(float, (group["lr"], delta_r, delta_c, group["l2"], 0.0, group["tau"])))
 
 
-def _check(p) -> None:
-    if p.grad.is_sparse:
-        raise ValueError("CompAdaGrad takes no sparse gradients; pass sparse=False to the layer that makes them.")
-    if not p.is_floating_point():
-        raise TypeError(f"CompAdaGrad optimises real numbers; got a tensor of {p.dtype}.")
-    if not isfinite(p.grad.sum()) and not torch.isfinite(p.grad).all():  # a sum is quicker, but may overflow
+def _check_kinds(tensors) -> None:
+    for p in tensors:
+        if p.grad is not None and p.grad.is_sparse:
+            raise ValueError("CompAdaGrad takes no sparse gradients; pass sparse=False to the layer that makes them.")
+        if not p.is_floating_point():
+            raise TypeError(f"CompAdaGrad optimises real numbers; got a tensor of {p.dtype}.")
+
+
+def _check_finite(g) -> None:
+    if not isfinite(g.sum()) and not torch.isfinite(g).all():  # a sum is quicker, but may overflow
         raise ValueError("a gradient holds NaN or infinity; nothing was changed: leave this step out, or clip.")
 
 
-def _begin(x, group) -> dict:
+def _begin(n: int, group) -> CompressedState:
     """The sketch and no gradient yet. As many rows as numbers: all rows of the padded transform."""
-    known = begin(min(group["k"], x.numel()), x.numel(), group["seed"], complement=True)
-    if _is_compiled(x):
-        return {COMPILED: known}
+    return begin(min(group["k"], n), n, group["seed"], complement=True)
+
+
+def _on_device(known: CompressedState, x) -> dict:
+    """The same beside x; vectors in its precision."""
     vectors = ("signs", "hidden", "squares")
     return {name: t.to(x.device, x.dtype if name in vectors else t.dtype) for name, t in _as_tensors(known).items()}
-
-
-def _compiled_round(x, g, state, group):
-    """:func:`sparing.optim.comp_adagrad` itself, in double precision."""
-    x, g = x.double().numpy(), g.double().numpy()
-    x, state[COMPILED] = advance(x, g, state[COMPILED], _strengths(group), group["refresh"])
-    return torch.from_numpy(x)
 
 
 def _round(x, g, state, group):
