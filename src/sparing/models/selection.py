@@ -93,7 +93,8 @@ def best_kind(
         basis, expanded, _ = transformed(kind, levels, cells)
         return cross_validate(splits(expanded, 0.0), scout, basis, step)
 
-    lines, tried, transforms = judged(None), {}, {kind.transform for kind in kinds}
+    lines, transforms = judged(None), {kind.transform for kind in kinds}
+    tried: dict[Kind, CrossValidation] = {}
     for hinges in sorted({kind.hinges for kind in kinds}):
         tried |= {kind: judged(kind) for kind in kinds if kind.hinges == hinges and kind.transform in transforms}
         best = min(tried, key=lambda kind: tried[kind].losses.mean())
