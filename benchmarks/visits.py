@@ -32,15 +32,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparing import BudgetClassifier
-from sparing.datasets import load_medical, load_mnist_pair
+from sparing.datasets import load_medical, load_mnist_pair, load_rcv1
 from sparing.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, empty_figure, save_picture
 
 REFERENCE = {"heart": (10, 65, 200), "pima": (5, 14, 25), "hepatitis": (5, 10, 20), "thyroid": (10, 23, 40),
-             "breast_cancer": (2, 3, 5), "digits35": (2, 5, 10), "mnist35": (2, 5, 10)}  # fmt: skip
+             "breast_cancer": (2, 3, 5), "digits35": (2, 5, 10), "mnist35": (2, 5, 10),
+             "spam_like": (2, 3, 5)}  # fmt: skip
 METHODS = {"visits": PURPLE, "same for all": BLUE, "forward": GREEN, "trees": ORANGE, "random": GREY}
 LEGEND = {"same for all": "the same route for everybody", "forward": "forward selection, logistic regression",
           "trees": "boosted trees along the route", "random": "tests in random order"}  # fmt: skip
 MEDICAL = ("heart", "pima", "hepatitis", "thyroid")
+TERMS = 57  # of the news stories, as many as spambase has attributes
 MOST = 1000  # cases to learn from, and for the test
 STEPS, TRIED = 10, 20  # of forward selection, and panels tried in each
 
@@ -55,6 +57,10 @@ def load(name):
     elif name == "digits35":
         X, y = sklearn.datasets.load_digits(return_X_y=True)
         X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
+    elif name == "spam_like":
+        data = load_rcv1()
+        counts = np.asarray((data.data != 0).sum(axis=0)).ravel()
+        X, y = data.data[:, np.sort(np.argsort(-counts, kind="stable")[:TERMS])].toarray(), data.target
     else:
         data = load_mnist_pair(3, 5)
         X, y = data.data.reshape(-1, 28, 28)[:, ::2, ::2].reshape(-1, 196), data.target

@@ -1,5 +1,6 @@
 """Predictions for rows of which a part is known, and how sure they are."""
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,10 @@ class KnownInPart:
         """The fitted model with its Gaussian description of the attributes, for what needs one."""
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
+            has_choice = "learner" in signature(type(self)).parameters
+            instead = "fit with learner='auto', 'factor' or 'pairwise'" if has_choice else "use BudgetRidge"
             raise ValueError(
-                f"{what} needs a description of the attributes, which an online learner does not have; fit with "
-                "learner='auto', 'factor' or 'pairwise'."
+                f"{what} needs a description of the attributes, which an online learner does not have; {instead}."
             )
         return self._fit.fitted
 
@@ -60,7 +62,7 @@ class KnownInPart:
         Parameters
         ----------
         known : sequence
-            Columns, by name or number, that are known anyway.
+            Columns, by name or number, that are known anyway; of a dict or a Series, its names.
         costs : dict, Series or array, optional
             The price of each column, by name or in their order; by default, with the groups, those of the fit.
         groups : dict, Series or sequence, optional
@@ -71,7 +73,10 @@ class KnownInPart:
         sparing.prediction.Route
         """
         catalogue = self._catalogue("route", costs, groups)
-        columns = [checks.column(name, self.n_features_in_, self._names()) for name in known]
+        if isinstance(known, str):
+            raise ValueError(f"known must be a sequence of columns; got {known!r}: pass [{known!r}].")
+        names = known.keys() if hasattr(known, "keys") else known if known is not None else ()
+        columns = [checks.column(name, self.n_features_in_, self._names()) for name in names]
         return find_route(catalogue, np.unique(np.array(columns, dtype=np.int64)))
 
     def visit(self, known=None, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None) -> Visit:
@@ -79,7 +84,7 @@ class KnownInPart:
 
         Parameters
         ----------
-        known : dict, optional
+        known : dict or Series, optional
             Values that are known anyway, by name or number of their column.
         costs, groups
             As of :meth:`route`.
