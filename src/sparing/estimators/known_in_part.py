@@ -1,7 +1,6 @@
 """Predictions for rows of which a part is known, and how sure they are."""
 
-from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -29,13 +28,13 @@ class KnownInPart:
     costs: Any
     groups: Any
     n_features_in_: int
+    _online_reason: ClassVar[str]
 
     def _described(self, what: str) -> FittedModel:
         """The fitted model with its Gaussian description of the attributes, for what needs one."""
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
-            has_choice = "learner" in signature(type(self)).parameters
-            instead = "fit with learner='auto', 'factor' or 'pairwise'" if has_choice else "use BudgetRidge"
+            instead = "use BudgetRidge" if self._online_reason else "fit with learner='auto', 'factor' or 'pairwise'"
             raise ValueError(
                 f"{what} needs a description of the attributes, which an online learner does not have; {instead}."
             )
