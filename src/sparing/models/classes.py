@@ -41,6 +41,8 @@ class Classes:
     priors : array of shape (n_classes,)
     total : array of shape (n_outputs, n_outputs)
         The covariances of the regression's predictions when everything is known.
+    share : float
+        The share of the variance that it claims to explain, at most one, that held-out examples confirm.
     slope : float
     offsets : array of shape (n_classes,)
     odds : array of shape (n_classes,)
@@ -49,6 +51,7 @@ class Classes:
 
     priors: np.ndarray
     total: np.ndarray
+    share: float = 1.0
     slope: float = 1.0
     offsets: np.ndarray | float = 0.0
     odds: np.ndarray | float = 1.0
@@ -58,7 +61,8 @@ class Classes:
         """Of a regression with one output for two classes, else with one per class."""
         priors, counted = _indicators(model.center[None])[0], model.calibration.held_out
         priors = np.clip(priors, 1e-6, 1.0)
-        first = cls(priors / priors.sum(), model.conditional.total)
+        share = min(model.calibration.share, 1.0)  # what trees explain beyond the Gaussian is none of its claims
+        first = cls(priors / priors.sum(), model.conditional.total, share)
         if counted is None:
             return first
         evidence, explained = first._evidence(counted.predictions, counted.unexplained)
@@ -92,7 +96,7 @@ class Classes:
             unexplained = unexplained[:1]
         root = np.sqrt(self.priors)
         parts, axes = np.linalg.eigh(_between_indicators(self.total - unexplained) / np.outer(root, root))
-        parts = np.clip(parts, 0.0, MOST_EXPLAINED)[..., None, :]
+        parts = np.clip(self.share * parts, 0.0, MOST_EXPLAINED)[..., None, :]
         scaled = axes / root[:, None]
         inverse = (scaled / (1.0 - parts)) @ np.swapaxes(scaled, -1, -2)
         separations = (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
