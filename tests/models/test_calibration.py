@@ -1,8 +1,10 @@
 """Variances that held-out errors confirm, against worlds whose variances are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from sparing import BudgetClassifier, BudgetRidge
 from sparing.models.calibration import Calibration, HeldOut, part_left
@@ -63,3 +65,19 @@ def test_trees_learnt_from_whole_rows_predict_from_parts():
     in_part = np.where(np.arange(2) == 0, X[1000:], np.nan)
     assert np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) < 0.3 * y.var()
     assert np.mean((model.predict(in_part) - y[1000:]) ** 2) < 0.75 * y.var()
+
+
+def test_rows_in_part_have_a_share_of_trees_of_their_own():
+    """Trees that help with whole digits do harm to six pixels of them: there they get another share."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
+    model = BudgetClassifier(budget=64, random_state=0).fit(X[:240], y[:240])
+    fitted, route = model._fit.fitted, [purchase.columns[0] for purchase in model.route()][:6]
+    in_part = np.full_like(X[240:], np.nan)
+    in_part[:, route] = X[240:, route]
+    errors = [
+        np.mean((one.predict(in_part)[:, 0] - np.where(y[240:] == 5, 1.0, -1.0)) ** 2)
+        for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share))
+    ]
+    assert fitted.trees_share > 0.5
+    assert errors[0] < 0.9 * errors[1]

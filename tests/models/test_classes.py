@@ -1,10 +1,14 @@
 """Probabilities of classes, against explicit linear discriminant analysis and scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 
+from sparing import BudgetClassifier
 from sparing.models.classes import Classes
 from sparing.models.conditional import Conditional
 from sparing.models.gaussian import Gaussian
@@ -101,3 +105,17 @@ def test_two_classes_follow_the_rule_of_their_distance():
     for distance in (0.5, 1.0, 3.0):
         gained = np.array([[0.0, 0.0], [0.0, distance**2]])
         assert classes.expected_errors(np.log([[0.5, 0.5]]), gained)[0] == pytest.approx(norm.cdf(-distance / 2))
+
+
+def test_the_border_between_skewed_classes_is_fitted():
+    """A Gaussian has it 1.5 points off here; where nothing is known, offsets say nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.3
+    X = rng.exponential(size=(4000, 3)) * np.where(y, 4.0, 1.0)[:, None]
+    model = BudgetClassifier(budget=2, features="linear", random_state=0).fit(X[:2000], y[:2000])
+    logistic = LogisticRegression().fit(X[:2000], y[:2000])
+    assert np.mean(model.predict(X[2000:]) == y[2000:]) > logistic.score(X[2000:], y[2000:]) - 0.005
+    classes = model._fit.fitted.classes
+    unshifted = replace(classes, offsets=0.0).log_posteriors(*model._fit.fitted.from_known(X[2000:]))
+    assert np.mean(unshifted.argmax(axis=1) == y[2000:]) < logistic.score(X[2000:], y[2000:]) - 0.01
+    np.testing.assert_allclose(model.predict_proba(np.full((1, 3), np.nan))[0], classes.priors, atol=1e-12)

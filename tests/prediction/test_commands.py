@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from sparing import BudgetRidge
-from sparing.cli.route_and_visit import hold_visit, prices_of, show_route, standing, values_in
+from sparing.cli.route_and_visit import column_of, hold_visit, prices_of, show_route, standing, values_in
 from sparing.plotting import plot_route
 
 
@@ -74,3 +74,13 @@ def test_values_that_are_known_are_read_as_pairs():
     for text in ("age", "age=", "=3"):
         with pytest.raises(ValueError, match="name=value"):
             values_in(text)
+    with pytest.raises(ValueError, match="a column twice"):
+        values_in("age=54, age=55")
+
+
+def test_columns_without_names_go_by_number(model):
+    X, y = load_diabetes(return_X_y=True)
+    nameless = BudgetRidge(budget=5, features="linear", random_state=0).fit(X, y)
+    assert (column_of(nameless, "2"), column_of(model, "2"), column_of(nameless, "bmi")) == (2, "2", "bmi")
+    with pytest.raises(ValueError, match="have no names: pass a number"):
+        nameless.route([column_of(nameless, "bmi")])

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from sparing import BudgetClassifier, BudgetRidge
+from sparing import BudgetClassifier, BudgetRidge, BudgetSVR
 from sparing.prediction import Visit
 from sparing.sources import ArraySource
 from sparing.types import Ledger, OverBudget, Query
@@ -261,6 +261,13 @@ def test_a_visit_takes_categories_and_free_columns_by_name():
     np.testing.assert_allclose(bought.predictions, model.predict(X[:20]), atol=0.2)
 
 
+def test_known_values_may_be_a_series_and_routes_go_by_its_names(ridge):
+    model = ridge[0]
+    some = pd.Series({"bmi": 0.05, "age": -0.02})
+    assert model.visit(some).known == model.visit(dict(some)).known == {"bmi": 0.05, "age": -0.02}
+    assert list(model.route(some)) == list(model.route(["age", "bmi"])) != list(model.route(None))
+
+
 # Bad input ----------------------------------------------------------------------------------------------------------
 
 
@@ -282,6 +289,12 @@ def test_bad_input_is_refused_with_words(ridge, two):
         model.visit({"bmi": np.inf})
     with pytest.raises(ValueError, match="a column twice"):
         model.visit({"bmi": 1.0, 2: 1.0})
+    with pytest.raises(ValueError, match="a column twice"):
+        model.visit(pd.Series([1.0, 2.0], index=["bmi", "bmi"]))
+    with pytest.raises(ValueError, match="or a Series; got list"):
+        model.visit([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"pass \['bmi'\]"):
+        model.route(known="bmi")
     with pytest.raises(ValueError, match="3 columns"):
         model.buy(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="strictly between"):
@@ -315,3 +328,12 @@ def test_online_learners_have_no_description_of_the_attributes():
     with pytest.raises(ValueError, match="NaN"):
         model.predict(np.full((1, 4), np.nan))
     assert not hasattr(BudgetClassifier(2, learner="online"), "predict_proba")
+    with pytest.raises(ValueError, match="use BudgetRidge"):
+        BudgetSVR(2, random_state=0).fit(X, X[:, 0]).route()
+
+
+def test_a_state_of_another_model_is_refused(ridge, two):
+    state = ridge[0].visit(budget=3).state()
+    for damaged in (state, {"known": []}, state | {"known": None}):
+        with pytest.raises(ValueError, match="of another model, or damaged"):
+            Visit.from_state(two[0], damaged)

@@ -35,7 +35,7 @@ def route_command(
         picture = None if output is None else picture_path(output)
         writer = Writer([picture] if picture else [], inputs=[model, costs], force=force)
         fitted = load_model(model)
-        route = fitted.route(names_in(known), **prices_of(fitted, costs))
+        route = fitted.route([column_of(fitted, name) for name in names_in(known)], **prices_of(fitted, costs))
         if not quiet:
             show_route(route)
         if picture:
@@ -65,8 +65,9 @@ def visit_command(
         from sparing.estimators.model_files import load_model
 
         fitted = load_model(model)
+        values = {column_of(fitted, name): value for name, value in values_in(known).items()}
         visit = fitted.visit(
-            values_in(known), price_of_error=price_of_error, target_std=target_std, budget=budget,
+            values, price_of_error=price_of_error, target_std=target_std, budget=budget,
             **prices_of(fitted, costs),
         )  # fmt: skip
         hold_visit(visit, list(getattr(fitted, "feature_names_in_", ())), list(getattr(fitted, "classes_", ())))
@@ -129,7 +130,15 @@ def values_in(text: str) -> dict[str, float | str]:
     for name, equals, value in pairs:
         if not (name and equals and value):
             raise ValueError(f"--known must be name=value, separated by commas; got {name + equals + value!r}.")
-    return {name.strip(): number_or_text(value.strip()) for name, _, value in pairs}
+    values = {name.strip(): number_or_text(value.strip()) for name, _, value in pairs}
+    if len(values) < len(pairs):
+        raise ValueError("--known names a column twice; give each value once.")
+    return values
+
+
+def column_of(model, name: str) -> str | int:
+    """The name of a column, or its number if the columns of the model have no names."""
+    return int(name) if name.isdecimal() and not hasattr(model, "feature_names_in_") else name
 
 
 def prices_of(model, costs: Path | None) -> dict:

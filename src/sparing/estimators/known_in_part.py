@@ -1,6 +1,6 @@
 """Predictions for rows known in part, and their uncertainty."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -28,14 +28,15 @@ class KnownInPart:
     costs: Any
     groups: Any
     n_features_in_: int
+    _online_reason: ClassVar[str]
 
     def _described(self, what: str) -> FittedModel:
         """The fitted model with its Gaussian description of the attributes, which the method ``what`` needs."""
         check_is_fitted(self, "_fit")
         if not isinstance(self._fit, KeepingLearner):
+            instead = "use BudgetRidge" if self._online_reason else "fit with learner='auto', 'factor' or 'pairwise'"
             raise ValueError(
-                f"{what} needs a description of the attributes, which an online learner does not have; fit with "
-                "learner='auto', 'factor' or 'pairwise'."
+                f"{what} needs a description of the attributes, which an online learner does not have; {instead}."
             )
         return self._fit.fitted
 
@@ -60,7 +61,7 @@ class KnownInPart:
         Parameters
         ----------
         known : sequence
-            Columns, by name or number, that are known anyway.
+            Columns, by name or number, that are known anyway; of a dict or a Series, its names.
         costs : dict, Series or array, optional
             The price of each column, by name or in column order. Costs and groups are those of the fit by default.
         groups : dict, Series or sequence, optional
@@ -71,7 +72,10 @@ class KnownInPart:
         sparing.prediction.Route
         """
         catalogue = self._catalogue("route", costs, groups)
-        columns = [checks.column(name, self.n_features_in_, self._names()) for name in known]
+        if isinstance(known, str):
+            raise ValueError(f"known must be a sequence of columns; got {known!r}: pass [{known!r}].")
+        names = known.keys() if hasattr(known, "keys") else known if known is not None else ()
+        columns = [checks.column(name, self.n_features_in_, self._names()) for name in names]
         return find_route(catalogue, np.unique(np.array(columns, dtype=np.int64)))
 
     def visit(self, known=None, *, costs=None, groups=None, price_of_error=None, target_std=None, budget=None) -> Visit:
@@ -79,7 +83,7 @@ class KnownInPart:
 
         Parameters
         ----------
-        known : dict, optional
+        known : dict or Series, optional
             Values that are known anyway, by name or number of their column.
         costs, groups
             As for :meth:`route`.

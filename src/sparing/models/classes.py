@@ -5,15 +5,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import log_softmax, ndtr
 
-from sparing.models.calibration import PRIOR_SPREAD, part_left
+from sparing.models.calibration import PRIOR_SPREAD
 
 if TYPE_CHECKING:
     from sparing.models.gaussian import FittedModel
 
 MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
+OFFSET_SPREAD = 1.0  # prior standard deviation of the offsets
 DRAWS = 200  # simulations that estimate the expected error for three or more classes
 
 
@@ -30,7 +31,10 @@ class Classes:
         D = P^{-1} G_S (P - G_S)^{-1} .
 
     Here D holds the inner products of the class means with respect to :math:`W^{-1}`. Classes are not Gaussian, so the
-    evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope`` that is fitted to held-out examples.
+    evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope``, and ``offsets`` are added in
+    proportion to the explained part of the classes' variance: if classes are skewed, the border between them is not
+    where the Gaussian has it. Both are fitted to held-out examples, as in Platt's scaling (1999). If nothing is known,
+    the probabilities are the class frequencies.
 
     Parameters
     ----------
@@ -38,8 +42,9 @@ class Classes:
     total : array of shape (n_outputs, n_outputs)
         The covariances of the regression's predictions when everything is known.
     share : float
-        The share of explained variance that held-out examples confirm.
+        The share of the variance that it claims to explain, at most one, that held-out examples confirm.
     slope : float
+    offsets : array of shape (n_classes,)
     odds : array of shape (n_classes,)
         Factors by which the odds of classes are multiplied.
     """
@@ -48,6 +53,7 @@ class Classes:
     total: np.ndarray
     share: float = 1.0
     slope: float = 1.0
+    offsets: np.ndarray | float = 0.0
     odds: np.ndarray | float = 1.0
 
     @classmethod
@@ -55,12 +61,13 @@ class Classes:
         """The classes of a regression that has one output for two classes, else one per class."""
         priors, counted = _indicators(model.center[None])[0], model.calibration.held_out
         priors = np.clip(priors, 1e-6, 1.0)
-        first = cls(priors / priors.sum(), model.conditional.total, model.calibration.share)
+        share = min(model.calibration.share, 1.0)  # what trees explain beyond the Gaussian is none of its claims
+        first = cls(priors / priors.sum(), model.conditional.total, share)
         if counted is None:
             return first
-        evidence = first._evidence(counted.predictions, counted.unexplained)
-        slope = _recalibrated(evidence, np.log(first.priors), _indicators(counted.targets))
-        return cls(first.priors, first.total, first.share, slope)
+        evidence, explained = first._evidence(counted.predictions, counted.unexplained)
+        slope, offsets = _recalibrated(evidence, explained, np.log(first.priors), _indicators(counted.targets))
+        return replace(first, slope=slope, offsets=offsets)
 
     def weighted(self, odds: np.ndarray) -> Self:
         """The same with the odds of each class multiplied by a factor of its own."""
@@ -68,29 +75,32 @@ class Classes:
 
     def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
         """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes)."""
-        evidence = self._evidence(means, unexplained)
-        return log_softmax(np.log(self.priors) + self.slope * evidence + np.log(self.odds), axis=-1)
+        evidence, explained = self._evidence(means, unexplained)
+        evidence = self.slope * evidence + self.offsets * explained
+        return log_softmax(np.log(self.priors) + evidence + np.log(self.odds), axis=-1)
 
-    def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        inverses, separations = self._pattern(unexplained)
+    def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each class, (n, n_classes), and the part of their variance that is explained, (n, 1) or (1, 1)."""
+        inverses, separations, explained = self._pattern(unexplained)
         u = np.squeeze(inverses @ (_indicators(means) - self.priors)[:, :, None], -1)
-        return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0
+        return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0, explained
 
     def separations(self, unexplained: np.ndarray) -> np.ndarray:
         """The recalibrated matrix D, given the unexplained covariances: (..., n_classes, n_classes)."""
         return self.slope * self._pattern(unexplained)[1]
 
-    def _pattern(self, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r""":math:`(P - G)^{-1}` and D. Whole rows share theirs."""
+    def _pattern(self, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r""":math:`(P - G)^{-1}`, D, and the explained part of P. Whole rows share theirs."""
         missing = unexplained.any(axis=(-2, -1))
         if unexplained.ndim == 3 and not missing.any():
             unexplained = unexplained[:1]
         root = np.sqrt(self.priors)
         parts, axes = np.linalg.eigh(_between_indicators(self.total - unexplained) / np.outer(root, root))
-        parts = np.clip(1.0 - part_left(self.share, parts), 0.0, MOST_EXPLAINED)[..., None, :]
+        parts = np.clip(self.share * parts, 0.0, MOST_EXPLAINED)[..., None, :]
         scaled = axes / root[:, None]
         inverse = (scaled / (1.0 - parts)) @ np.swapaxes(scaled, -1, -2)
-        return inverse, (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
+        separations = (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
+        return inverse, separations, parts.sum(axis=-1) / (len(self.priors) - 1)
 
     def expected_errors(self, log_posteriors: np.ndarray, gained: np.ndarray) -> np.ndarray:
         r"""The probability of a wrong label for each case after purchases that add ``gained`` to the matrix D.
@@ -140,11 +150,19 @@ def _between_indicators(covariances: np.ndarray) -> np.ndarray:
     return covariances / 4.0 * (np.array([[1.0, -1.0], [-1.0, 1.0]]) if covariances.shape[-1] == 1 else 1.0)
 
 
-def _recalibrated(evidence: np.ndarray, log_priors: np.ndarray, labels: np.ndarray) -> float:
-    """The most probable slope. Without a prior it would be infinite if all held-out labels were right."""
+def _recalibrated(
+    evidence: np.ndarray, explained: np.ndarray, log_priors: np.ndarray, labels: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """The most probable slope and offsets. Without priors they would be infinite if all held-out labels were right."""
 
-    def loss(log_slope):
-        fitted = log_softmax(log_priors + np.exp(log_slope) * evidence, axis=1)
-        return -np.sum(labels * fitted) + (log_slope / PRIOR_SPREAD) ** 2 / 2.0
+    def loss(parameters):
+        slope, offsets = np.exp(parameters[0]), parameters[1:]
+        fitted = log_softmax(log_priors + slope * evidence + offsets * explained, axis=1)
+        away, prior = np.exp(fitted) - labels, parameters / spreads
+        slopes = np.concatenate([[slope * np.sum(away * evidence)], np.sum(away * explained, axis=0)])
+        return -np.sum(labels * fitted) + np.sum(prior**2) / 2.0, slopes + prior / spreads
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 2.0), method="bounded").x))
+    spreads = np.array([PRIOR_SPREAD] + [OFFSET_SPREAD] * len(log_priors))
+    bounds = [(-5.0, 2.0)] + [(None, None)] * len(log_priors)
+    log_slope, *offsets = minimize(loss, np.zeros(spreads.size), jac=True, bounds=bounds, method="L-BFGS-B").x
+    return float(np.exp(log_slope)), np.array(offsets)

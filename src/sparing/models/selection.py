@@ -28,7 +28,7 @@ from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shr
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
 from sparing.models.summary import Summary, pair_moments, summarize
-from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, rows_with_holes
+from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, mostly_seen, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
@@ -208,7 +208,8 @@ def with_trees(
     With it, what is predicted for held-out examples in place of ``ours``, as far as that is known: from what was seen
     of them, and with a part of it hidden. Trees see what columns do together. Where that is little, a first fold
     says so. Whole rows leave them less to explain than the seen parts that the share is regressed on: if errors are as
-    correlated with what trees would change, and ``shrinkage`` times as large, so is the share.
+    correlated with what trees would change, and ``shrinkage`` times as large, so is the share. Where most values were
+    seen, trees know less than the model of what to do without them: rows in part have a share of their own.
     """
     if boosting_seconds(cells) > AFFORDABLE or not all(len(split.learnt) for split in parts):
         return model, ours
@@ -221,12 +222,23 @@ def with_trees(
         theirs = (np.stack(theirs) - summary.target_means) / summary.target_spreads
         moves = np.concatenate([moves, theirs - ours[:, here]], axis=1)
         residuals, weighted = (roots * (judged.targets - ours[0]))[: here.stop], roots[: here.stop] * moves[0]
-        share = float(np.clip(np.sum(residuals * weighted) / max(np.sum(weighted**2), np.finfo(float).tiny), 0.0, 1.0))
+        share = _regressed(residuals, weighted)
         gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
         if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
             return model, ours
-    model = replace(model, trees=trees.fit(), trees_share=share * shrinkage, trees_share_in_part=share)
-    return model, ours[:, : here.stop] + share * moves
+    in_part, ours = share, ours[:, : here.stop]
+    if mostly_seen(cells):
+        sizes = np.concatenate([np.diff(split.judged.starts) for split in parts[:JUDGED]])
+        which = np.stack([sizes < cells.n_attributes, np.full(sizes.size, True)])
+        residuals = roots[: here.stop] * (judged.targets[: here.stop] - ours)
+        in_part = _regressed(residuals[which], (roots[: here.stop] * moves)[which])
+    model = replace(model, trees=trees.fit(), trees_share=share * shrinkage, trees_share_in_part=in_part)
+    return model, ours + np.array([share, in_part])[:, None, None] * moves
+
+
+def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
+    """The share of moves that explains residuals best."""
+    return float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
 
 
 def calibrated(

@@ -61,7 +61,7 @@ class BoostedTrees:
     def _leaving_out(self, cells: Cells, fold: int) -> Fit:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        with_hidden_parts = _mostly_seen(cells)
+        with_hidden_parts = mostly_seen(cells)
         if fold < JUDGED:
             cells = cells.take(folds(cells) != fold)
         if with_hidden_parts:
@@ -111,10 +111,11 @@ def _openmp() -> ThreadpoolController:
 
 def boosting_seconds(cells: Cells) -> float:
     """Of one fit on one core of 2020: fifty trees per output, which all columns and examples pass through."""
-    n_examples = cells.n_examples + (min(cells.n_examples, HIDDEN) if _mostly_seen(cells) else 0)
+    n_examples = cells.n_examples + (min(cells.n_examples, HIDDEN) if mostly_seen(cells) else 0)
     size = n_examples * cells.n_attributes
     return cells.n_outputs * (0.15 + 1e-6 * size + 5e-3 * cells.n_attributes)
 
 
-def _mostly_seen(cells: Cells) -> bool:
+def mostly_seen(cells: Cells) -> bool:
+    """Whether more than half of the values were seen."""
     return 2 * len(cells) > cells.n_examples * cells.n_attributes

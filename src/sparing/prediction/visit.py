@@ -47,6 +47,7 @@ class Visit:
         self._ledger = catalogue.ledger(budget)
         self._policy = Policy(price_of_error, target_std, np.inf if budget is None else self._ledger.left)
         self._row = np.full(catalogue.n_columns, np.nan)
+        known = _by_column(known)
         columns = [checks.column(name, catalogue.n_columns, catalogue.names) for name in known]
         if len(set(columns)) < len(columns):
             raise ValueError("known has a column twice, by its name and by its number; pass it once.")
@@ -198,15 +199,28 @@ class Visit:
     def from_state(cls, model, state: Mapping) -> "Visit":
         """A visit that goes on where another was saved, with the same fitted model."""
         names = ("costs", "groups", "price_of_error", "target_std", "budget")
-        visit = model.visit({int(column): value for column, value in state["known"]}, **{n: state[n] for n in names})
-        for values in state["told"]:
-            query = visit.ask()
-            if query is None or len(query.attributes) != len(values):
-                raise ValueError(
-                    "this state is of another model, or damaged; pass the model that the visit was made by."
-                )
-            visit.tell(query, values)
+        try:
+            known, options, told = state["known"], {name: state[name] for name in names}, state["told"]
+            visit = model.visit({int(column): value for column, value in known}, **options)
+            for values in told:
+                visit.tell(visit.ask(), values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                "this state is of another model, or damaged; pass the model that the visit was made by."
+            ) from error
         return visit
+
+
+def _by_column(known) -> dict[Any, Any]:
+    """Known values by name or number of their column."""
+    if not hasattr(known, "items"):
+        raise ValueError(
+            "known must be a dict of values by name or number of their column, or a Series; got "
+            f"{type(known).__name__}."
+        )
+    if getattr(getattr(known, "index", None), "is_unique", True) is False:
+        raise ValueError("known has a column twice; pass it once.")
+    return dict(known.items())
 
 
 def checked_options(catalogue: Catalogue, price_of_error, target_std, budget) -> dict[str, Any]:
