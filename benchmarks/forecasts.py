@@ -132,7 +132,8 @@ def show_all(rows):
             | {f"pilots of {n:,} rows": [row for row in found[what] if row["rows"] == n] for n in PILOTS}
             | {"more than twice the pilot": [row for row in found[what] if row["times"] > 2]}
         )
-    print("\nIntervals that held\n\n| table | R² of `fit` | plan, a few values | plan, whole rows |\n| --- | --- | --- | --- |")
+    print("\nIntervals that held")
+    print(f"\n| table | R² of `fit` | plan, a few values | plan, whole rows |\n{'| --- ' * 4}|")
     for table in sorted({row["table"] for row in rows}):
         of_table = [[held(row) for row in found[what] if row["table"] == table] for what in found]
         print(f"| {table} | {' | '.join(f'{sum(cases)} of {len(cases)}' for cases in of_table)} |")

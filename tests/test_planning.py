@@ -157,7 +157,7 @@ def test_a_plan_falls_with_the_spend_and_is_reproducible():
 
 
 def test_at_the_pilots_own_spend_the_forecast_is_near_the_error_that_fit_estimates():
-    """Three quarters of the pilot, from which it was estimated, count as all of it, but for a mean exponent of 0.125."""
+    """Three quarters of the pilot, from which it was estimated, count as all, but for a mean exponent of 0.125."""
     pilot = a_pilot()
     model = AutoLearner(D, budget=4, features="auto").fit_cells(pilot).fitted
     (own,) = plan(pilot, budget=4, spends=[4 * N], repetitions=2)
