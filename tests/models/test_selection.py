@@ -54,7 +54,7 @@ def comparison(*losses, log_likelihoods=None):
     likelihoods = np.zeros(losses.shape) if log_likelihoods is None else np.array(log_likelihoods)
     names = [(i, f"number {i}") for i in range(len(losses))]
     return CrossValidation(
-        names, np.zeros((losses.shape[1], 1)), predictions, predictions, likelihoods, [], np.ones(losses.shape[1])
+        names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [], [], np.ones(losses.shape[1])
     )
 
 
@@ -131,7 +131,7 @@ def test_models_are_judged_by_what_they_were_not_fitted_to():
     np.testing.assert_allclose(np.sort(found.losses[0]), np.sort(expected), rtol=1e-9)
 
 
-def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt_from():
+def test_predictions_are_from_seen_parts_clipped_to_the_targets_learnt_from():
     """Two outputs; weights a hundred times too large, so that nearly all predictions are clipped."""
     X, y, w = regression(n=60)
     both, weights = np.column_stack([y, 5.0 + 0.1 * y**2]), np.column_stack([w, -100.0 * w])
@@ -147,10 +147,18 @@ def test_losses_are_of_predictions_from_seen_parts_clipped_to_the_targets_learnt
         summary = summarize(learnt)
         gaussian = Gaussian.of_covariance(np.zeros(8), np.eye(8))
         scale = summary.target_spreads
-        own = from_seen(held_out, summary, gaussian, weights).predictions * scale + summary.target_means
-        clipped = np.clip(own, learnt.targets.min(axis=0), learnt.targets.max(axis=0))
+        own, less = (
+            from_seen(part, summary, gaussian, weights).predictions * scale + summary.target_means
+            for part in (held_out, held_out.partly_hidden())
+        )
+        ends = learnt.targets.min(axis=0), learnt.targets.max(axis=0)
+        clipped, less = np.clip(own, *ends), np.clip(less, *ends)
+            np.clip(found, learnt.targets.min(axis=0), learnt.targets.max(axis=0)) for found in (own, less)
+        )
         expected = np.mean(((held_out.targets - clipped) / scale) ** 2, axis=1)
         np.testing.assert_allclose(found.losses[0, done : done + 15], expected, rtol=1e-9, atol=1e-12)
+        predicted = found.held_out([0])[:, done : done + 15] * scale + summary.target_means
+        np.testing.assert_allclose(predicted, [clipped, less], rtol=1e-9, atol=1e-12)
         done += 15
 
 

@@ -26,7 +26,7 @@ def covariance_gradients(
 
     done = data.in_parts(add, last=last)
     gradients = sum((part for part, _ in done), np.zeros_like(covariance))
-    gradients[np.diag_indices_from(gradients)] /= 2.0
+    gradients.flat[:: len(gradients) + 1] /= 2.0
     return gradients, sum(likelihood for _, likelihood in done)
 
 

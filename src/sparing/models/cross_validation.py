@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.models.bases import Kind, transformed
+from sparing.models.bases import Basis
 from sparing.models.blocks import block_numbers, standard_error
+from sparing.models.em import StandardizedCells
 from sparing.models.families import Family
 from sparing.models.folds import FOLDS, folds
-from sparing.models.risk import from_seen
-from sparing.models.summary import Summary
+from sparing.models.gaussian import Candidate
+from sparing.models.risk import SeenParts, seen_parts
+from sparing.models.summary import Summary, summarize
 
 STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differences, are averaged with it
 CLEARLY = 2.0  # standard errors beyond which errors from seen parts rule a candidate out, however likely it makes cells
 LONG = 2.0  # estimated seconds of one fit of all families, from which a single fold judges
 JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
-
-RANGE = (np.min, np.max)
 
 
 class Split(NamedTuple):
@@ -29,6 +29,24 @@ class Split(NamedTuple):
     learnt: Cells
     judged: Cells
     hidden: Cells
+
+    def expanded(self, basis: Basis | None) -> "Split":
+        """The same, of the functions of a basis."""
+        return self if basis is None else Split(*(basis.expand(cells) for cells in self))
+
+
+class Fits(NamedTuple):
+    """All candidates, fitted to what a split learns from."""
+
+    candidates: list[Candidate]
+    summary: Summary
+    target_range: list[np.ndarray]  # standardized: predictions are clipped to it
+
+    def seen(self, cells: Cells, chosen: Sequence[int]) -> list[SeenParts]:
+        """What some of them predict from the seen part of examples, and how likely they make it."""
+        data = StandardizedCells(cells, self.summary)
+        found = (seen_parts(data, self.candidates[c].attributes(), self.candidates[c].weights) for c in chosen)
+        return [SeenParts(np.clip(predictions, *self.target_range), likely) for predictions, likely in found]
 
 
 def splits(cells: Cells, seconds: float) -> list[Split]:
@@ -51,9 +69,9 @@ class CrossValidation:
     names: list[tuple[int, str]]  # which family, and the setting
     targets: np.ndarray  # (n_examples, n_outputs), standardized
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
-    from_less: np.ndarray  # the same with a part of what was seen hidden
     log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
-    summaries: list[Summary]  # of what was learnt from, in each split
+    parts: Sequence[Split]
+    fits: list[Fits]  # one for each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
     blocks: np.ndarray | None = None  # the number of each example's block, where errors go by block
 
@@ -64,6 +82,14 @@ class CrossValidation:
         They are multiplied by the weights of the examples, so that means over examples are weighted means.
         """
         return self.examples * np.mean((self.targets - self.predictions) ** 2, axis=2)
+
+    def held_out(self, chosen: Sequence[int]) -> np.ndarray:
+        """Average predictions by some candidates, of targets, and with a part hidden: (2, n_examples, n_outputs)."""
+        less = [
+            np.mean([part.predictions for part in fits.seen(split.hidden, chosen)], axis=0)
+            for split, fits in zip(self.parts, self.fits, strict=True)
+        ]
+        return np.stack([self.predictions[chosen].mean(axis=0), np.concatenate(less)])
 
     def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
         """The best of these candidates, and all that are statistically indistinguishable from it.
@@ -97,35 +123,33 @@ def worse(
 def cross_validate(
     parts: Sequence[Split],
     competing: Sequence[Family],
-    kind: Kind | None = None,
-    levels: np.ndarray | None = None,
+    basis: Basis | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> CrossValidation:
-    """Judge all candidates of all families on every split; ``step`` is called after each family."""
+    """Judge all candidates of all families on every split, of a basis; ``step`` is called after each family."""
     names: list[tuple[int, str]] = []
-    targets, predictions, from_less, likelihoods, summaries = [], [], [], [], []
+    targets, predictions, likelihoods, fits = [], [], [], []
     for split in parts:
-        _, learnt, summary, judged, hidden = transformed(kind, levels, *split)
+        summary = summarize(split.learnt) if basis is None else basis.summary(split.learnt)
         found = []
         for at, family in enumerate(competing):
-            found += [(at, c) for c in family.candidates(learnt, summary)]
+            found += [(at, c) for c in family.candidates(split.learnt, summary)]
             step()
         names = [(at, c.setting) for at, c in found]
-        seen = [from_seen(judged, summary, c.attributes(), c.weights) for _, c in found]
-        targets.append((judged.targets - summary.target_means) / summary.target_spreads)
-        low, high = ((end(learnt.targets, axis=0) - summary.target_means) / summary.target_spreads for end in RANGE)
-        predictions.append([np.clip(part.predictions, low, high) for part in seen])
-        less = [from_seen(hidden, summary, c.attributes(), c.weights) for _, c in found]
-        from_less.append([np.clip(part.predictions, low, high) for part in less])
-        likelihoods.append([judged.weights * part.log_likelihoods for part in seen])
-        summaries.append(summary)
+        means, spreads = summary.target_means, summary.target_spreads
+        ends = [(end(split.learnt.targets, axis=0) - means) / spreads for end in (np.min, np.max)]
+        fits.append(Fits([c for _, c in found], summary, ends))
+        seen = fits[-1].seen(split.judged, range(len(found)))
+        targets.append((split.judged.targets - means) / spreads)
+        predictions.append([part.predictions for part in seen])
+        likelihoods.append([split.judged.weights * part.log_likelihoods for part in seen])
     return CrossValidation(
         names,
         np.concatenate(targets),
         np.concatenate(predictions, axis=1),
-        np.concatenate(from_less, axis=1),
         np.concatenate(likelihoods, axis=1),
-        summaries,
+        parts,
+        fits,
         np.concatenate([split.judged.weights for split in parts]),
         block_numbers(*(split.judged for split in parts)),
     )

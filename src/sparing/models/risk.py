@@ -28,9 +28,13 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
     cells of an example, times :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)` is all that is needed. A mean that was estimated
     from few looks adds its own variance to that of the cell.
     """
-    data = StandardizedCells(cells, summary)
+    return seen_parts(StandardizedCells(cells, summary), gaussian, weights)
+
+
+def seen_parts(data: StandardizedCells, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
+    """The same, of cells that are standardized already."""
     solved, likelihoods = _solved(data, gaussian, data.looks.values)
-    predictions = solved @ (gaussian.times(weights) / summary.target_spreads)
+    predictions = solved @ (gaussian.times(weights) / data.target_spreads)
     return SeenParts(predictions[data.places], likelihoods[data.places])
 
 

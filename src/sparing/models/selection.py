@@ -78,16 +78,26 @@ def _curved(kind: Kind | None, cells: Cells, levels: np.ndarray | None = None) -
 
 
 def best_kind(
-    parts: Sequence[Split],
+    cells: Cells,
     kinds: Sequence[Kind],
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> Kind | None:
-    """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear."""
+    """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear.
+
+    Transforms are compared with the fewest hinges; more of them are tried of the better one.
+    """
     scout = [families.full_covariance("ridge", iterations=SCOUTING)]
-    lines = cross_validate(parts, scout, None, levels, step)
-    tried = {kind: cross_validate(parts, scout, kind, levels, step) for kind in kinds}
-    best = min(kinds, key=lambda kind: tried[kind].losses.mean())
+
+    def judged(kind):
+        basis, expanded, _ = transformed(kind, levels, cells)
+        return cross_validate(splits(expanded, 0.0), scout, basis, step)
+
+    lines, tried, transforms = judged(None), {}, {kind.transform for kind in kinds}
+    for hinges in sorted({kind.hinges for kind in kinds}):
+        tried |= {kind: judged(kind) for kind in kinds if kind.hinges == hinges and kind.transform in transforms}
+        best = min(tried, key=lambda kind: tried[kind].losses.mean())
+        transforms = {best.transform}
     return best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
 
 
@@ -136,10 +146,11 @@ def select(
     parts = splits(few, seconds := sum(family.seconds(Size.of(few)) for family in competing))
     stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
     scouted = stages.steps("curves", FOLDS * (1 + len(kinds)))
-    kind = best_kind(splits(thinned(cells, SCOUTS), 0.0), kinds, levels, scouted) if kinds else None
-    judged = cross_validate(parts, competing, kind, levels, stages.steps("families", len(parts) * len(competing)))
-    best, chosen = judged.among(_better_than_the_mean(judged))
+    kind = best_kind(thinned(cells, SCOUTS), kinds, levels, scouted) if kinds else None
     basis, expanded, summary = transformed(kind, levels, cells)
+    step = stages.steps("families", len(parts) * len(competing))
+    judged = cross_validate([split.expanded(basis) for split in parts], competing, basis, step)
+    best, chosen = judged.among(_better_than_the_mean(judged))
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
     found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
@@ -147,13 +158,13 @@ def select(
     weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
-    ours = held_out = np.stack([found[chosen].mean(axis=0) for found in (judged.predictions, judged.from_less)])
+    ours = held_out = judged.held_out(chosen)
     share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     if features == "auto":
         shrinkage = whole_row_shrinkage(judged.targets, ours[0], share)
         step = stages.steps("trees", JUDGED + 1)
         model, held_out = with_trees(model, cells, parts, judged, ours, shrinkage, levels, step)
-    model = calibrated(model, parts, judged.summaries, held_out)
+    model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
@@ -202,7 +213,7 @@ def with_trees(
         return model, ours
     trees, roots = BoostedTrees(cells, levels), np.sqrt(judged.examples[:, None])
     moves = np.empty((2, 0, cells.n_outputs))
-    for fold, (split, summary) in enumerate(zip(parts[:JUDGED], judged.summaries, strict=False)):
+    for fold, (split, (_, summary, _)) in enumerate(zip(parts[:JUDGED], judged.fits, strict=False)):
         theirs = [trees.predict_without(fold, rows_with_holes(held_out)) for held_out in (split.judged, split.hidden)]
         step()
         here = slice(moves.shape[1], moves.shape[1] + split.judged.n_examples)
