@@ -9,8 +9,8 @@ way round in the next split. *R²*: that on whole test rows, against the interva
 pilots of 100, 300 and 1,000 rows with uniform looks, asked for the spends of all these numbers of rows up to ten
 times the pilot; errors of BudgetRidge there, and of ridge regression on as many whole rows as the spend buys, against
 their intervals. Errors are over that of the mean target, and those above 2 count as 2 in the bias. Standard errors
-are those of a mean over tables. Constants were set on splits before 20. A split took
-a quarter of an hour in two processes on two busy cores.
+are those of a mean over tables. Constants were set on splits before 30. With ``--output``,
+a run goes on where another one ended, and several may share the file if their tables differ.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from sparing.planning import plan
 MEDICAL = ("heart", "pima", "thyroid")
 TABLES = (*SKLEARN, *MEDICAL, "covertype", "friedman", *UCI)
 SIZES, PILOTS, FARTHEST = (100, 300, 1000, 3000), (100, 300, 1000), 10
-FIRST_SPLIT = 20  # those before it were used to set constants
+FIRST_SPLIT = 30  # those before it were used to set constants
 FIELDS = ("what", "table", "split", "budget", "rows", "times", "forecast", "low", "high", "truth")
 
 
@@ -93,51 +93,87 @@ def over_tables(rows, value):
     return f"{np.mean([value(row) for row in rows]):.3f}{error}"
 
 
-def show(rows, by):
-    """Coverage, bias and width, for all forecasts and by one of their fields."""
-    print(f"| | cases | interval covers | bias | median distance | width |\n{'| --- ' * 6}|")
-    for key in [None, *sorted({row[by] for row in rows})]:
-        some = [row for row in rows if key is None or row[by] == key]
-        clipped = [row | {"truth": np.clip(row["truth"], -1, 2)} for row in some]  # no catastrophe is to be the mean
-        label = "all" if key is None else f"{by} {key}"
-        columns = [
-            over_tables(some, lambda row: row["low"] <= row["truth"] <= row["high"]),
-            over_tables(clipped, lambda row: np.clip(row["forecast"], -1, 2) - row["truth"]),
-            f"{np.median([abs(row['forecast'] - row['truth']) for row in some]):.3f}",
-            f"{np.median([row['high'] - row['low'] for row in some]):.2f}",
-        ]
-        print(f"| {label} | {len(some)} | {' | '.join(columns)} |")
+def held(row):
+    """Whether the truth is in the interval."""
+    return row["low"] <= row["truth"] <= row["high"]
+
+
+def bias(row):
+    """Forecast less truth, neither beyond 2: no catastrophe is to be the mean."""
+    return np.clip(row["forecast"], -1, 2) - np.clip(row["truth"], -1, 2)
+
+
+def show(groups):
+    """Coverage, bias and width of some groups of forecasts, by name."""
+    print(f"\n| | cases | interval covers | bias | median distance | median width |\n{'| --- ' * 6}|")
+    for name, rows in groups.items():
+        if not rows:
+            continue
+        distance = np.median([abs(row["forecast"] - row["truth"]) for row in rows])
+        width = np.median([row["high"] - row["low"] for row in rows])
+        label = f"{name} ({len({row['table'] for row in rows})} tables)"
+        means = f"{over_tables(rows, held)} | {over_tables(rows, bias)}"
+        print(f"| {label} | {len(rows)} | {means} | {distance:.3f} | {width:.2f} |")
+
+
+def show_all(rows):
+    """The tables of ``docs/forecasts.md``."""
+    found = {what: [row for row in rows if row["what"] == what] for what in ("R²", "few", "whole")}
+    print("\nR² of fit")
+    show(
+        {"all": found["R²"]}
+        | {"up to 300 rows": [row for row in found["R²"] if row["rows"] <= 300]}
+        | {"more rows": [row for row in found["R²"] if row["rows"] > 300]}
+    )
+    for what, title in (("few", "a few values of each example"), ("whole", "whole rows, by ridge regression")):
+        print(f"\nplan: {title}")
+        show(
+            {"all": found[what]}
+            | {f"pilots of {n:,} rows": [row for row in found[what] if row["rows"] == n] for n in PILOTS}
+            | {"more than twice the pilot": [row for row in found[what] if row["times"] > 2]}
+        )
+    print("\nIntervals that held")
+    print(f"\n| table | R² of `fit` | plan, a few values | plan, whole rows |\n{'| --- ' * 4}|")
+    for table in sorted({row["table"] for row in rows}):
+        of_table = [[held(row) for row in found[what] if row["table"] == table] for what in found]
+        print(f"| {table} | {' | '.join(f'{sum(cases)} of {len(cases)}' for cases in of_table)} |")
+
+
+def kept(path):
+    """What an earlier run wrote; what is no number there has a name."""
+    if path is None or not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [{key: row[key] if key in ("what", "table") else float(row[key] or 1) for key in FIELDS} for row in rows]
+
+
+def keep(path, rows):
+    """Append to what earlier runs wrote."""
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if new:
+            writer.writeheader()
+        writer.writerows(rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, help="CSV file to add to; what it holds is not measured again")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = []
+    rows, names = kept(options.output), options.tables.split(",")
     for split in range(FIRST_SPLIT, FIRST_SPLIT + options.splits):
-        for name in options.tables.split(","):
-            rows += compared(name, split)
+        for name in names:
+            if any((row["table"], row["split"]) == (name, split) for row in rows):
+                continue
+            rows += (new := list(compared(name, split)))
             if options.output:
-                with options.output.open("w", newline="") as file:
-                    writer = csv.DictWriter(file, FIELDS)
-                    writer.writeheader()
-                    writer.writerows(rows)
+                keep(options.output, new)
     show_all(rows)
-
-
-def show_all(rows):
-    """The tables of ``docs/forecasts.md``."""
-    for what, title, fields in (
-        ("R²", "R² of fit", ("table",)),
-        ("few", "plan: a few values of each example", ("rows", "table")),
-        ("whole", "plan: whole rows, by ridge regression", ("rows", "table")),
-    ):
-        for by in fields:
-            print(f"\n{title}\n")
-            show([row for row in rows if row["what"] == what], by)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from sparing.cells import Cells
 from sparing.cli import app
 from sparing.fitting import FitReport, fit_table
 from sparing.learners import AutoLearner, PairwiseMoments
-from sparing.models.forecast import RIDGES, World, relative_error, ridge_error
+from sparing.models.forecast import RIDGES, World, mean_exponent, relative_error, ridge_error, ridge_weights
 from sparing.models.gaussian import Gaussian
 from sparing.planning import advice, plan
 from sparing.tables import read_prices, read_table
@@ -130,6 +130,16 @@ def test_the_error_of_ridge_regression_is_that_on_new_rows():
     assert ridge_error(world, X, y) == pytest.approx(measured, rel=0.02)
 
 
+@pytest.mark.parametrize(("n", "d"), [(40, 8), (12, 30), (8, 8), (3, 5)])
+def test_ridge_regression_is_that_of_scikit_learn(n, d):
+    """With a constant column, whose weight is zero."""
+    rows = 3.0 + RNG.standard_normal((n, d)) * np.geomspace(1, 100, d)
+    rows[:, 1] = 7.0
+    targets = rows[:, 0] + RNG.standard_normal(n)
+    scaler, ridge = make_pipeline(StandardScaler(), RidgeCV(RIDGES)).fit(rows, targets)
+    assert ridge_weights(rows, targets) == pytest.approx(ridge.coef_ / scaler.scale_, rel=1e-6, abs=1e-9)
+
+
 def a_pilot(n=N, looks=4):
     return PairwiseMoments(D, budget=looks, design="uniform", random_state=1).run(X[:n], Y[:n]).bought
 
@@ -147,11 +157,25 @@ def test_a_plan_falls_with_the_spend_and_is_reproducible():
 
 
 def test_at_the_pilots_own_spend_the_forecast_is_near_the_error_that_fit_estimates():
-    """Three quarters of the pilot, from which it was estimated, count as all of it, but for a mean exponent of 0.2."""
+    """Three quarters of the pilot, from which it was estimated, count as all, but for a mean exponent of 0.125."""
     pilot = a_pilot()
     model = AutoLearner(D, budget=4, features="auto").fit_cells(pilot).fitted
     (own,) = plan(pilot, budget=4, spends=[4 * N], repetitions=2)
-    assert own.few == pytest.approx(model.facts["risk"] * 0.75 ** (0.2 * np.log(2)), rel=0.15)
+    assert own.few == pytest.approx(model.facts["risk"] * 0.75 ** (0.125 * np.log(2)), rel=0.15)
+
+
+def test_many_looks_that_found_lines_leave_little_to_be_found_and_classes_stay_noisy():
+    """150 looks per attribute are three times those that halve the exponent of lines; one row in two is 75."""
+    pilot, short = a_pilot(), a_pilot(N // 2)
+    classes = PairwiseMoments(D, budget=4, design="uniform").run(X, np.sign(Y)).bought
+    nothing = PairwiseMoments(D, budget=4, design="uniform").run(X, RNG.standard_normal(N)).bought
+    found = [AutoLearner(D, budget=4, features="linear").fit_cells(cells).fitted for cells in (pilot, short, classes)]
+    assert mean_exponent(found[0], pilot) == pytest.approx(0.5 / 4)
+    assert mean_exponent(found[1], short) == pytest.approx(0.5 / 2.5)
+    assert mean_exponent(found[2], classes) == 0.1
+    mean_target = AutoLearner(D, budget=4, features="linear").fit_cells(nothing).fitted
+    assert not mean_target.weights.any()
+    assert mean_exponent(mean_target, nothing) == 0.5
 
 
 def test_no_spend_promises_more_than_ten_times_the_pilot():

@@ -64,7 +64,7 @@ def plan(
     groups=None,
     levels=None,
     spends=None,
-    repetitions: int = 40,
+    repetitions: int = 100,
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[Prospect]:

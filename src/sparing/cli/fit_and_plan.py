@@ -134,7 +134,7 @@ def plan_command(
         typer.Option(min=2, help=f"Rows of a data file to buy the pilot of, {PILOT} unless given; or row groups."),
     ] = None,
     spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
-    repetitions: Annotated[int, typer.Option(min=2, help="Simulations of whole rows.")] = 40,
+    repetitions: Annotated[int, typer.Option(min=2, help="Simulations of whole rows.")] = 100,
     samples: Annotated[
         float | None, typer.Option(help="Also: whole rows that ridge regression needs for this excess risk.")
     ] = None,

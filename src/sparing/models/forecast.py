@@ -9,9 +9,6 @@ simulated.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.linear_model import RidgeCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sparing.cells import Cells
 from sparing.linalg.threads import one_blas_thread
@@ -19,12 +16,12 @@ from sparing.models.bases import LINES
 from sparing.models.gaussian import FittedModel, Gaussian
 
 # Set on some splits of 20 tables; docs/forecasts.md shows others.
-FLAT, STEEP = 0.2, 0.8  # mean exponents of learning curves: as a rule, and where curves or trees predict a quantity
-GRADES = 20  # a target of no more distinct values is a class or a grade, whose noise remains
+STEEP, OF_CLASSES = 0.5, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
+TELLING_LOOKS = 50.0  # per attribute: where they found nothing but lines, the exponent is half as large
+GRADES = 20  # a target of no more distinct values is a class or a grade
 FARTHEST = 10.0  # times the pilot's looks, beyond which no smaller error is promised
 LEARNT = 0.75  # part of the pilot from which its error was estimated, by cross-validation
-FEW_LOOKS = 2.0  # times the attributes squared: with so few about half of the error of lines may be noise
-REDUCIBLE = 0.1  # mean logarithm of the error of lines over the noise, however many looks there were
+REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean logarithm of the error over the noise: of lines, and of the mean target
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
 MOST_NOISE = 0.98  # part of the target's variance
@@ -35,13 +32,26 @@ RIDGES = np.logspace(-3, 5, 17)  # for standardized attributes
 
 def few_errors(model: FittedModel, pilot: Cells, looks: float, generator: np.random.Generator) -> np.ndarray:
     """Possible errors of the model, learnt from so many looks in place of the pilot's."""
-    curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
-    steep = curved and np.unique(pilot.targets).size > GRADES
     risks = model.facts["risk_distribution"].draw(DRAWS, generator)
     growth = min(looks / len(pilot), FARTHEST) / LEARNT
-    errors = risks * growth ** -generator.exponential(STEEP if steep else FLAT, DRAWS)
+    errors = risks * growth ** -generator.exponential(mean_exponent(model, pilot), DRAWS)
     errors *= np.exp(RUN_TO_RUN * generator.standard_normal(DRAWS))
     return np.minimum(errors, np.maximum(risks, 1.0))  # the mean target competes
+
+
+def mean_exponent(model: FittedModel, pilot: Cells) -> float:
+    """Of learning curves of such models: what many looks did not find, more looks will hardly find either."""
+    curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
+    if not is_informative(model):
+        return STEEP
+    if np.unique(pilot.targets).size <= GRADES:
+        return OF_CLASSES
+    return STEEP if curved else STEEP * TELLING_LOOKS / (TELLING_LOOKS + len(pilot) / pilot.n_attributes)
+
+
+def is_informative(model: FittedModel) -> bool:
+    """Whether the pilot was long enough for a model that predicts better than the mean target."""
+    return model.facts["risk_distribution"].mean < 1.0
 
 
 class World(NamedTuple):
@@ -62,11 +72,10 @@ class World(NamedTuple):
         return X, X @ self.weights + np.sqrt(self.noise) * generator.standard_normal(n)
 
 
-def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Generator) -> World:
-    """A world that a linear model of the pilot leaves possible: with more looks, more of its error is noise."""
-    reducible = REDUCIBLE + FEW_LOOKS / (FEW_LOOKS + len(pilot) / pilot.n_attributes**2)
-    risk = model.facts["risk_distribution"].draw(1, generator)[0]
-    noise = min(risk * np.exp(-generator.exponential(reducible)), MOST_NOISE)
+def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
+    """A world that a linear model of the pilot leaves possible, where most of the model's error is noise."""
+    reducible = generator.exponential(REDUCIBLE if is_informative(model) else UNKNOWN)
+    noise = min(model.facts["risk_distribution"].draw(1, generator)[0] * np.exp(-reducible), MOST_NOISE)
     world = World(model.attributes, model.weights[:, 0], 0.0)
     return world._replace(noise=world.target_variance * noise / (1.0 - noise) or 1.0)
 
@@ -74,7 +83,7 @@ def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Genera
 def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: np.random.Generator) -> np.ndarray:
     """Errors of ridge regression on so many whole rows of one possible world; NaN for fewer than two."""
     most = max(2, int(SIMULATED / pilot.n_attributes))
-    world = possible_world(model, pilot, generator)
+    world = possible_world(model, generator)
     with one_blas_thread(True):  # for many small regressions
         X, y = world.simulate(min(max(rows), most), generator)
         errors = [ridge_error(world, X[:n], y[:n]) if n >= 2 else np.nan for n in rows]
@@ -83,10 +92,27 @@ def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: n
 
 def ridge_error(world: World, X: np.ndarray, y: np.ndarray) -> float:
     """The exact error in a world of ridge regression on these rows, over that of the mean target."""
-    scaler, ridge = (model := make_pipeline(StandardScaler(), RidgeCV(RIDGES)).fit(X, y))
-    mean = world.attributes.means
-    shift = model.predict(mean[None])[0] - mean @ world.weights
-    return relative_error(world, ridge.coef_ / scaler.scale_) + float(shift**2) / world.target_variance
+    weights = ridge_weights(X, y)
+    shift = y.mean() + (world.attributes.means - X.mean(axis=0)) @ weights - world.attributes.means @ world.weights
+    return relative_error(world, weights) + float(shift**2) / world.target_variance
+
+
+def ridge_weights(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Those of scikit-learn's StandardScaler and RidgeCV, whose checks take most of the time of small regressions."""
+    scales = X.std(axis=0)
+    scales[scales == 0] = 1.0
+    Z, targets = (X - X.mean(axis=0)) / scales, y - y.mean()
+    wide = len(Z) <= Z.shape[1]
+    squares, vectors = np.linalg.eigh(Z @ Z.T if wide else Z.T @ Z)
+    kept = squares > 1e-10 * squares[-1]
+    squares, vectors = squares[kept], vectors[:, kept]
+    left = vectors if wide else Z @ vectors / np.sqrt(squares)  # singular vectors
+    shares = squares[:, None] / (squares[:, None] + RIDGES)
+    along = left.T @ targets
+    residuals = targets[:, None] - left @ (shares * along[:, None])
+    left_out = residuals / (1.0 - 1.0 / len(y) - left**2 @ shares)  # leave-one-out errors, one column per ridge
+    best = np.argmin(np.mean(left_out**2, axis=0))
+    return Z.T @ (left @ (along / (squares + RIDGES[best]))) / scales
 
 
 def relative_error(world: World, weights: np.ndarray) -> float:
