@@ -156,7 +156,8 @@ def main() -> None:
     lists = [options.rows.split(","), options.columns.split(","), options.powers.split(",")]
     kind = "float32" if options.float32 else "float64", options.ridges, options.seed
     ratios, unfinished = [], 0
-    fit(*make(Problem(500, 100, 1.0, *kind)), "sketch", options.ridges)  # the first call of anything takes longer
+    for sketch in ("leverage", "srht"):  # the first call of anything takes longer
+        SketchedRidge(solver="sketch", sketch=sketch).fit(*make(Problem(500, 100, 1.0, *kind)))
     for n, d, power in product(map(int, lists[0]), map(int, lists[1]), map(float, lists[2])):
         if n * d > options.values or n * d * min(n, d) > options.operations:
             continue
