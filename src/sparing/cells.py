@@ -490,7 +490,8 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
 def _copies(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
     """What is known of the cells that begin there, one run after the other."""
     copies = np.empty(sizes.sum(), of_cells.dtype)
-    copy_cells(begins, sizes, of_cells, copies)
+    bits = np.dtype(f"i{of_cells.itemsize}")  # whatever they mean: a kernel is compiled for every type
+    copy_cells(begins, sizes, of_cells.view(bits), copies.view(bits))
     return copies
 
 
