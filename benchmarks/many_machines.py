@@ -123,18 +123,18 @@ def peak() -> int:
 
 def memory() -> None:
     """Beyond what an idle worker has, in sizes of what the mark allows: its chunk and two covariance matrices."""
-    print("| d | chunk (MB) | 2 d² (MB) | cells (MB) | peak (MB) | peak over chunk + 2 d² |\n|---|---|---|---|---|---|")
+    print("| d | chunk (MB) | 2 d² (MB) | cells (MB) | peak (MB) | over chunk + 2 d² | over chunk + 2 d² + cells |")
+    print("|---|---|---|---|---|---|---|")
     for d, size in ((50, 100_000), (1000, 5_000), (3000, 2_000)):
         with cluster(1) as client:
             distributed.fit(pairwise(), *rows_and_targets(2_000, d, 1_000), client=client)
             before = sum(client.run(forget_peak).values())
             distributed.fit(pairwise(), *rows_and_targets(CHUNKS * size, d, size), client=client)
             used = (sum(client.run(peak).values()) - before) / 1e6
-        rows, squares, cells = 8e-6 * size * (d + 1), 16e-6 * d**2, 16e-6 * BUDGET * CHUNKS * size
-        print(
-            f"| {d} | {rows:.0f} | {squares:.0f} | {cells:.0f} | {used:.0f} | {used / (rows + squares):.1f} |",
-            flush=True,
-        )
+        rows, squares, cells = 8e-6 * size * (d + 1), 16e-6 * d**2, 16e-6 * (BUDGET + 1) * CHUNKS * size
+        ratios = (used / mark for mark in (rows + squares, rows + squares + cells))
+        sizes = (rows, squares, cells, used)
+        print("|", d, *(f"| {of:.0f}" for of in sizes), *(f"| {of:.2f}" for of in ratios), "|", flush=True)
 
 
 def growth(largest: int) -> None:
@@ -150,6 +150,7 @@ def growth(largest: int) -> None:
                 spent = measured(lambda rows=rows: distributed.fit(pairwise(), *rows, client=client), client)
                 peaks = sum(client.run(peak).values()) - before[0], peak() - before[1]
                 table.writerow([cells, *(f"{seconds:.2f}" for seconds in spent), *peaks])
+                file.flush()
                 print(f"{cells:,} cells: {spent[0]:.1f} s; MB of workers, client: {np.array(peaks) / 1e6}", flush=True)
 
 

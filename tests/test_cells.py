@@ -186,6 +186,7 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
     for each in (lazy, in_order):
         each.append([1], [5.0], 3.0)
     assert_same(lazy, in_order)
+    assert_same(lazy.take([-1, 0]), in_order.take([-1, 0]))
 
 
 @pytest.mark.parametrize("in_order", [True, False])

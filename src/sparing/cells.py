@@ -454,6 +454,13 @@ class _Rearranged(Cells):
         begins, sizes = self._store._begins_and_sizes(self._order[first:last])
         return _copies(begins, sizes, self._store.attributes), _copies(begins, sizes, self._store.values)
 
+    def _write(self, *purchases) -> None:
+        """Append: to a copy, as the other store is not ours."""
+        whole = self._copied(np.arange(self._n_examples))
+        whole._write(*purchases)
+        self.__dict__.clear()
+        self.__init__(whole, np.arange(whole.n_examples))  # type: ignore[misc]
+
     def _named_here(self, part: Cells, examples: np.ndarray) -> Cells:
         """A part with the weights and the numbers of blocks that examples have here."""
         part._weights = None if self._weights is None else self._weights[examples]
@@ -483,7 +490,8 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
 def _copies(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
     """What is known of the cells that begin there, one run after the other."""
     copies = np.empty(sizes.sum(), of_cells.dtype)
-    copy_cells(begins, sizes, of_cells, copies)
+    bits = np.dtype(f"i{of_cells.itemsize}")  # whatever they mean: a kernel is compiled for every type
+    copy_cells(begins, sizes, of_cells.view(bits), copies.view(bits))
     return copies
 
 
