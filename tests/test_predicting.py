@@ -111,7 +111,20 @@ def test_an_online_learner_predicts_whole_rows_only():
         predict_rows(model, FRAME.rename(columns={"weight": "weigth"}), source="new.csv")
 
 
-@pytest.mark.parametrize("command", ["fit", "plan", "compare", "predict"])
+NO_FILE, NO_STUDY = "there is no file 'nofile.csv'; check", "there is no study in 'nofile.db'; check"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("fit nofile.csv", "plan nofile.csv", "compare nofile.csv", "predict model.sparing nofile.csv"),
+        *("route nofile.csv", "visit nofile.csv", "study merge nofile.csv", "study import there.csv nofile.csv"),
+        "study create new.db --budget 3 --costs nofile.csv",
+        *(f"study {verb} nofile.db" for verb in ("ask", "status", "check", "export", "upgrade", "work")),
+        *("study tell nofile.db k", "study cancel nofile.db k", "study backup nofile.db --output copy.db"),
+        *(f"study {verb} nofile.db example" for verb in ("correct", "withdraw", "visit")),
+    ],
+)
 def test_a_mistyped_path_is_reported_before_anything_slow_is_imported(command, tmp_path):
     """What takes long is importing numpy, scipy and scikit-learn."""
     code = (
@@ -119,12 +132,13 @@ def test_a_mistyped_path_is_reported_before_anything_slow_is_imported(command, t
         "try: app(sys.argv[1:])\n"
         "except SystemExit as stop: print(stop.code, sorted({'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)))"
     )
-    files = ["model.sparing", "nofile.csv"] if command == "predict" else ["nofile.csv"]
+    (tmp_path / "there.csv").touch()
     done = subprocess.run(
-        [sys.executable, "-c", code, command, *files], capture_output=True, text=True, cwd=tmp_path, env=os.environ
+        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, cwd=tmp_path, env=os.environ
     )
     assert done.stdout == "2 []\n"
-    assert done.stderr == "sparing: there is no file 'nofile.csv'; check the path.\n"
+    assert done.stderr.startswith(f"sparing: {NO_STUDY if 'nofile.db' in command else NO_FILE}")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_model_without_names_refuses_a_frame(tmp_path):

@@ -7,6 +7,7 @@ import typer
 
 from sparing.cli.app import Force, Quiet, app, names_in, one_line_errors, show, table_of
 from sparing.cli.writing import Writer
+from sparing.files import refuse_missing_file
 
 Model = Annotated[Path, typer.Argument(help="A model file that `sparing fit` wrote.")]
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
@@ -29,6 +30,8 @@ def route_command(
 ) -> None:
     """In which order to buy the values of a new case, and the error to expect after each purchase."""
     with one_line_errors():
+        _refuse_missing(model, costs)
+
         from sparing.estimators.model_files import load_model
         from sparing.plotting import picture_path, plot_route
 
@@ -62,6 +65,8 @@ def visit_command(
 ) -> None:
     """Ask for the values of one new case, one purchase at a time; an empty answer is an unavailable value."""
     with one_line_errors():
+        _refuse_missing(model, costs)
+
         from sparing.estimators.model_files import load_model
 
         fitted = load_model(model)
@@ -71,6 +76,13 @@ def visit_command(
             **prices_of(fitted, costs),
         )  # fmt: skip
         hold_visit(visit, list(getattr(fitted, "feature_names_in_", ())), list(getattr(fitted, "classes_", ())))
+
+
+def _refuse_missing(*paths: Path | None) -> None:
+    """A mistyped name does not wait for imports."""
+    for path in paths:
+        if path is not None:
+            refuse_missing_file(path)
 
 
 def hold_visit(visit, names: list[str], labels: list) -> None:

@@ -91,7 +91,7 @@ def import_command(
     name: Name = None,
 ) -> None:
     """Tell all that a sheet says: rows in any order, filled in part, sent twice."""
-    with opened(address, name) as study:
+    with opened(address, name, sheet) as study:
         rows, new = study.tell_sheet(sheet, who=who)
         print(f"{rows:,} rows with values, {new:,} of them new")
 

@@ -26,7 +26,7 @@ def merge_command(
     force: Force = False,
 ) -> None:
     """Write one file of several: equal examples once, differing ones are refused."""
-    with refusals():
+    with refusals(None, *files):
         from sparing.study import merge
 
         Writer([output], inputs=files, force=force).write("cells", output, lambda path: merge(files, path))
@@ -43,7 +43,7 @@ def backup_command(address: Address, output: Output, name: Name = None, force: F
 @study_app.command("upgrade")
 def upgrade_command(address: Address) -> None:
     """Bring a database of an older format to the present one; make a backup first."""
-    with refusals():
+    with refusals(address):
         from sparing.study import upgrade
 
         upgrade(address)

@@ -9,6 +9,7 @@ import typer
 
 from sparing.cli.app import app, one_line_errors
 from sparing.cli.route_and_visit import number_or_text
+from sparing.files import refuse_missing_file
 
 study_app = typer.Typer(help="Buy over weeks, at several sites, with nothing lost.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
@@ -24,9 +25,9 @@ Output = Annotated[Path, typer.Option(help="The file to write.")]
 
 
 @contextmanager
-def opened(address: str, name: str | None) -> Iterator[Any]:
-    """Open a study, with its errors printed as one line."""
-    with refusals():
+def opened(address: str, name: str | None, *files: Path) -> Iterator[Any]:
+    """Open a study, with its errors printed as one line; ``files`` are read with it."""
+    with refusals(address, *files):
         from sparing.study import Study
 
         with Study.open(address, name=name) as study:
@@ -34,9 +35,15 @@ def opened(address: str, name: str | None) -> Iterator[Any]:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
-    """Print the errors of studies as one line."""
+def refusals(address: str | None = None, *files: Path | None) -> Iterator[None]:
+    """Print the errors of studies as one line, and those of missing files before anything is imported."""
     with one_line_errors():
+        if address is not None and "://" not in address and not Path(address).exists():
+            raise ValueError(f"there is no study in {address!r}; check the address, or create one.")
+        for file in files:
+            if file is not None:
+                refuse_missing_file(file)
+
         from sparing.study import StudyError
         from sparing.types import OverBudget
 

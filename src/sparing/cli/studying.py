@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sparing.cli.app import names_in, show, table_of
+from sparing.cli.app import names_in, progress_bar, show, table_of
 from sparing.cli.study_options import (
     Address,
     Name,
@@ -47,7 +47,7 @@ def create_command(
     name: Annotated[str, typer.Option(help="Several studies may share a database.")] = "study",
 ) -> None:
     """Begin a study."""
-    with refusals():
+    with refusals(None, costs):
         from sparing.files import InputError
         from sparing.study import Study
         from sparing.tables import priced_names, read_prices
@@ -88,7 +88,8 @@ def status_command(
 ) -> None:
     """Money, examples, looks by attribute, and how good the model is."""
     with opened(address, name) as study:
-        report = study.report(forecast=forecast)
+        with progress_bar(not forecast, doing="forecasting") as done:
+            report = study.report(forecast=forecast, progress=done)
         table = table_of("Looks", ("attribute", "looks", "unavailable", "spent"), words=["attribute"])
         for each in report.attributes:
             table.add_row(each.attribute, f"{each.looks:,}", f"{each.unavailable:,}", each.spent)
@@ -103,7 +104,8 @@ def check_command(
 ) -> None:
     """Whether the books equal the events."""
     with opened(address, name) as study:
-        found = study.check(replay=replay)
+        with progress_bar(not replay, doing="checking") as done:
+            found = study.check(replay=replay, progress=done)
         again = f"; {found.queries:,} queries were drawn again" if replay else ""
         print(f"in order: {found.events:,} events, {found.examples:,} examples, {found.asks:,} asks{again}")
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from sparing.progress import Progress, unnoticed
 from sparing.study.errors import StudyError
 from sparing.study.replaying import Replay
 from sparing.study.store import ASK, EVENT, EXAMPLE, PLAN, STUDY, VISIT
@@ -25,7 +26,7 @@ class Findings:
     queries: int
 
 
-def check(study, *, replay: bool) -> Findings:
+def check(study, *, replay: bool, progress: Progress | None = None) -> Findings:
     """Compare sums of money and counts with the row of the study; with ``replay``, replay all events."""
 
     def look(connection):
@@ -35,7 +36,7 @@ def check(study, *, replay: bool) -> Findings:
         problems = _sums(connection, row)
         again = Replay(study.settings)
         if replay:
-            again.run(connection, row, study._plans)
+            again.run(connection, row, study._plans, progress or unnoticed)
             problems += again.problems
         if problems:
             more = f", and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""

@@ -7,8 +7,11 @@ from struct import pack
 
 import sqlalchemy as sa
 
+from sparing.progress import Progress, Stages
 from sparing.study.store import ASK, EVENT, EXAMPLE, VISIT
 
+EVENT_SECONDS, EXAMPLE_SECONDS = 4e-5, 7e-5  # estimated, to share progress among both
+AT_ONCE = 100  # events or examples between two reports of progress
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # errors that a damaged event may cause
 
 
@@ -56,8 +59,11 @@ class Replay:
         self.asks: list[_Ask] = []
         self.committed = self.spent = self.settled = self.changed = self.plan = self.queries = 0
 
-    def run(self, connection, row, plans) -> None:
+    def run(self, connection, row, plans, progress: Progress) -> None:
         """Replay all events, and compare the resulting state with the tables."""
+        seconds = {"events": EVENT_SECONDS * row.head, "examples": EXAMPLE_SECONDS * row.examples}
+        stages = Stages(progress, seconds)
+        step = stages.steps("events", max(row.head // AT_ONCE, 1))
         events = sa.select(EVENT).where(EVENT.c.study == row.id).order_by(EVENT.c.number)
         for expected, event in enumerate(connection.execute(events), start=1):
             if event.number != expected:
@@ -68,13 +74,16 @@ class Replay:
             except UNREADABLE as error:
                 self.problems.append(f"event {event.number} cannot be read ({error!r})")
                 return
+            if expected % AT_ONCE == 0:
+                step()
             self.models.add(self.changed)
             if row.total is not None and self.committed > row.total:
                 self.problems.append(f"event {event.number} passes the total")
         for name in ("committed", "spent", "settled", "changed", "plan"):
             if getattr(self, name) != getattr(row, name):
                 self.problems.append(f"{name} is {getattr(row, name)}, by the events {getattr(self, name)}")
-        self._compare(connection, row.id, plans)
+        self._compare(connection, row.id, plans, stages.steps("examples", max(row.examples // AT_ONCE, 1)))
+        stages.finish()
 
     # One method per kind of event ------------------------------------------------------------------------------------
 
@@ -158,7 +167,7 @@ class Replay:
 
     # Comparing -------------------------------------------------------------------------------------------------------
 
-    def _compare(self, connection, study: int, plans) -> None:
+    def _compare(self, connection, study: int, plans, step) -> None:
         for row in connection.execute(sa.select(EXAMPLE).where(EXAMPLE.c.study == study).order_by(EXAMPLE.c.number)):
             if row.number not in self.examples:
                 self.problems.append(f"example {row.name!r} has no event")
@@ -166,6 +175,8 @@ class Replay:
             self._compare_example(row, self.examples[row.number])
             if row.number >= 0:
                 self._compare_query(connection, row, plans)
+                if self.queries % AT_ONCE == 0:
+                    step()
         for row in connection.execute(sa.select(ASK).where(ASK.c.study == study).order_by(ASK.c.number)):
             names = ("example", "holder", "price", "paid", "released", "state")
             ask = self.asks[row.number] if row.number < len(self.asks) else None

@@ -8,6 +8,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from sparing import planning
+from sparing.progress import Progress
 from sparing.study import money
 from sparing.study.rows import EXAMPLES, TOLD, UNAVAILABLE, VISITS, ExampleRow, VisitRow
 from sparing.study.store import ASK, EXAMPLE
@@ -65,7 +66,7 @@ class Report:
         return said
 
 
-def report(study, *, forecast: bool) -> Report:
+def report(study, *, forecast: bool, progress: Progress | None = None) -> Report:
     """The report of a study."""
     enough = study.cells().n_examples >= LEAST_JUDGED
     facts = study.model().report_ if enough else None
@@ -78,7 +79,7 @@ def report(study, *, forecast: bool) -> Report:
         on_visits=_spent_on_visits(study),
         attributes=_looked(study),
         model=None if facts is None else {name: facts[name] for name in chosen if name in facts},
-        forecast=_forecast(study) if forecast else [],
+        forecast=_forecast(study, progress) if forecast else [],
     )
 
 
@@ -107,7 +108,7 @@ def _looked(study) -> list[Looked]:
     ]
 
 
-def _forecast(study) -> list[planning.Prospect]:
+def _forecast(study, progress: Progress | None) -> list[planning.Prospect]:
     """The expected error for the rest of the money; without a total, for multiples of the money spent."""
     settings, row = study.settings, study._state()
     unit = 10**settings.decimals
@@ -117,7 +118,7 @@ def _forecast(study) -> list[planning.Prospect]:
         spends = [amount / unit for amount in np.linspace(row.spent, row.total, 4)[1:] if amount]
     estimator = settings.estimator()
     prices = {"budget": estimator.budget, "costs": estimator.costs, "groups": estimator.groups}
-    return planning.plan(study.cells(), **prices, levels=settings.learner.levels, spends=spends)
+    return planning.plan(study.cells(), **prices, levels=settings.learner.levels, spends=spends, progress=progress)
 
 
 def table(study) -> "pd.DataFrame":

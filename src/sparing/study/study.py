@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sparing.cells import Cells
+from sparing.progress import Progress
 from sparing.study import money
 from sparing.study.databases import store_at
 from sparing.study.settings import Settings
@@ -301,11 +302,14 @@ class Study:
         """Asks in this state, in the order in which they were made, of all holders or of one."""
         return self._calls.asks_in(self, state, who)
 
-    def report(self, *, forecast: bool = False) -> "Report":
-        """Money, examples, looks by attribute, estimated error; with ``forecast``, what more money would bring."""
+    def report(self, *, forecast: bool = False, progress: Progress | None = None) -> "Report":
+        """Money, examples, looks by attribute, estimated error; with ``forecast``, what more money would bring.
+
+        A forecast takes a while: ``progress`` is called with the part of it that was just done.
+        """
         from sparing.study.report import report
 
-        return report(self, forecast=forecast)
+        return report(self, forecast=forecast, progress=progress)
 
     def table(self) -> "pd.DataFrame":
         """One row per example and one column per attribute; NaN for missing values."""
@@ -313,14 +317,14 @@ class Study:
 
         return table(self)
 
-    def check(self, *, replay: bool = False) -> "Findings":
+    def check(self, *, replay: bool = False, progress: Progress | None = None) -> "Findings":
         """Compare the books with sums over the tables; with ``replay``, replay all events and draw every query again.
 
-        Raises ``StudyError`` if they differ.
+        Raises ``StudyError`` if they differ. ``progress`` is called with the part of the replay that was just done.
         """
         from sparing.study.checking import check
 
-        return check(self, replay=replay)
+        return check(self, replay=replay, progress=progress)
 
     # Files -----------------------------------------------------------------------------------------------------------
 
