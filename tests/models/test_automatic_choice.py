@@ -7,7 +7,6 @@ from sklearn.linear_model import RidgeCV
 from planted_cells import uniform_cells
 from sparing.learners import AutoLearner, PairwiseMoments
 from sparing.models import families, selection
-from sparing.models.bases import transformed
 from sparing.models.selection import cross_validate, splits
 
 # The automatic learner ----------------------------------------------------------------------------------------------
@@ -63,8 +62,7 @@ def test_the_kind_is_that_of_the_least_error_of_the_scout():
     scout = [families.full_covariance("ridge", iterations=selection.SCOUTING)]
     errors = {}
     for kind in (None, *selection.CURVES):
-        basis, expanded, _ = transformed(kind, None, cells)
-        errors[kind] = cross_validate(splits(expanded, 0.0), scout, basis).losses.mean()
+        errors[kind] = cross_validate(splits(cells, 0.0), scout, kind).losses.mean()
     kind = selection.best_kind(cells, selection.CURVES)
     assert kind == min(errors, key=errors.get)
     assert kind.transform == "normal scores"  # which undo the exponential

@@ -87,11 +87,10 @@ def best_kind(
 
     Transforms are compared with the fewest hinges; more of them are tried of the better one.
     """
-    scout = [families.full_covariance("ridge", iterations=SCOUTING)]
+    scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], splits(cells, 0.0)
 
     def judged(kind):
-        basis, expanded, _ = transformed(kind, levels, cells)
-        return cross_validate(splits(expanded, 0.0), scout, basis, step)
+        return cross_validate(parts, scout, kind, levels, step)
 
     lines, transforms = judged(None), {kind.transform for kind in kinds}
     tried: dict[Kind, CrossValidation] = {}
@@ -150,7 +149,7 @@ def select(
     kind = best_kind(thinned(cells, SCOUTS), kinds, levels, scouted) if kinds else None
     basis, expanded, summary = transformed(kind, levels, cells)
     step = stages.steps("families", len(parts) * len(competing))
-    judged = cross_validate([split.expanded(basis) for split in parts], competing, basis, step)
+    judged = cross_validate(parts, competing, kind, levels, step)
     best, chosen = judged.among(_better_than_the_mean(judged))
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
