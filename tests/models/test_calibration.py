@@ -18,7 +18,7 @@ def held_out(share, n=20_000, seed=0):
     explained = rng.uniform(0.0, 0.9, n)
     errors = rng.standard_normal(n) * np.sqrt(4.0 * part_left(share, explained))
     claimed = 4.0 * np.array([[0.9]])
-    return claimed, HeldOut(errors[:, None], np.zeros((n, 1)), claimed - 4.0 * explained[:, None, None])
+    return claimed, HeldOut(errors[:, None], np.zeros((n, 1)), claimed - 4.0 * explained[:, None, None], np.ones(n))
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.3, 2.5])

@@ -119,3 +119,21 @@ def test_the_border_between_skewed_classes_is_fitted():
     unshifted = replace(classes, offsets=0.0).log_posteriors(*model._fit.fitted.from_known(X[2000:]))
     assert np.mean(unshifted.argmax(axis=1) == y[2000:]) < logistic.score(X[2000:], y[2000:]) - 0.01
     np.testing.assert_allclose(model.predict_proba(np.full((1, 3), np.nan))[0], classes.priors, atol=1e-12)
+
+
+def test_a_claim_is_believed_as_far_as_it_is_confirmed():
+    """Of 1.5 times the variance a share of one half is 0.75: the log-odds are (m - p) / (p (1 - p) (1 - 0.75))."""
+    classes = Classes(np.array([0.5, 0.5]), np.array([[1.5]]), share=0.5)
+    logs = classes.log_posteriors(np.array([[1.0], [0.0]]), np.zeros((2, 1, 1)))
+    np.testing.assert_allclose(logs[:, 1] - logs[:, 0], [8.0, 0.0], atol=1e-12)
+
+
+def test_offsets_go_by_the_weights_of_examples():
+    """Balanced weights make both classes as frequent; offsets fitted to unweighted examples would undo that."""
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.04
+    X = rng.exponential(size=(4000, 4)) + np.outer(y, [2.0, 1.0, 1.0, 0.0]) * rng.exponential(size=(4000, 1))
+    weights = np.where(y, 0.5 / y.mean(), 0.5 / (1.0 - y.mean()))
+    model = BudgetClassifier(budget=3, features="linear", random_state=0)
+    positive = model.fit(X[:2000], y[:2000], sample_weight=weights[:2000]).predict_proba(X[2000:])[:, 1]
+    assert np.average(positive, weights=weights[2000:]) == pytest.approx(0.5, abs=0.05)

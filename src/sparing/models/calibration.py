@@ -19,6 +19,7 @@ class HeldOut(NamedTuple):
     targets: np.ndarray  # (n, n_outputs)
     predictions: np.ndarray  # (n, n_outputs)
     unexplained: np.ndarray  # Cov(w'x | x_S): (n, n_outputs, n_outputs)
+    weights: np.ndarray  # of the examples: (n,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,7 @@ class Calibration:
                 np.ldexp(held_out.targets, targets),
                 np.ldexp(held_out.predictions, targets),
                 np.ldexp(held_out.unexplained, targets[:, None] + targets),
+                held_out.weights,
             )
         total, least = (np.ldexp(variances, 2 * targets) for variances in (self.total, self.least))
         return replace(self, total=total, least=least, held_out=held_out)
@@ -93,7 +95,7 @@ class Calibration:
         """
         if self.held_out is None or self.errors is None or len(self.errors) < FEWEST_ERRORS:
             return np.full(unexplained.shape[:-1], ndtri(probability))
-        targets, _, left = (of[: len(self.errors)] for of in self.held_out)
+        targets, _, left, _ = (of[: len(self.errors)] for of in self.held_out)
         usual = np.mean(self._explained(claimed, left), axis=0)
         part = np.clip(self._explained(claimed, unexplained) / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
         targets = np.sort(targets - targets.mean(axis=0), axis=0)
@@ -102,7 +104,7 @@ class Calibration:
 
     def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int) -> Self:
         """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden."""
-        targets, predictions, left = (of[:n_as_seen] for of in held_out)
+        targets, predictions, left, _ = (of[:n_as_seen] for of in held_out)
         explained, errors = self._explained(claimed, left), targets - predictions
 
         def loss(share: float) -> float:

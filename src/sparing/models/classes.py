@@ -66,7 +66,8 @@ class Classes:
         if counted is None:
             return first
         evidence, explained = first._evidence(counted.predictions, counted.unexplained)
-        slope, offsets = _recalibrated(evidence, explained, np.log(first.priors), _indicators(counted.targets))
+        labels = counted.weights[:, None] * _indicators(counted.targets)
+        slope, offsets = _recalibrated(evidence, explained, np.log(first.priors), labels)
         return replace(first, slope=slope, offsets=offsets)
 
     def weighted(self, odds: np.ndarray) -> Self:
@@ -153,15 +154,19 @@ def _between_indicators(covariances: np.ndarray) -> np.ndarray:
 def _recalibrated(
     evidence: np.ndarray, explained: np.ndarray, log_priors: np.ndarray, labels: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """The most probable slope and offsets. Without priors they would be infinite if all held-out labels were right."""
+    """The most probable slope and offsets. Without priors they would be infinite if all held-out labels were right.
+
+    ``labels`` are indicators of classes, multiplied by the weights of the examples.
+    """
 
     def loss(parameters):
         slope, offsets = np.exp(parameters[0]), parameters[1:]
         fitted = log_softmax(log_priors + slope * evidence + offsets * explained, axis=1)
-        away, prior = np.exp(fitted) - labels, parameters / spreads
+        away, prior = weights * np.exp(fitted) - labels, parameters / spreads
         slopes = np.concatenate([[slope * np.sum(away * evidence)], np.sum(away * explained, axis=0)])
         return -np.sum(labels * fitted) + np.sum(prior**2) / 2.0, slopes + prior / spreads
 
+    weights = labels.sum(axis=1, keepdims=True)
     spreads = np.array([PRIOR_SPREAD] + [OFFSET_SPREAD] * len(log_priors))
     bounds = [(-5.0, 2.0)] + [(None, None)] * len(log_priors)
     log_slope, *offsets = minimize(loss, np.zeros(spreads.size), jac=True, bounds=bounds, method="L-BFGS-B").x

@@ -257,7 +257,7 @@ def calibrated(
     as_seen, hidden = (Cells.merge(stores).take(some) for stores in list(zip(*parts, strict=True))[1:])
     both = Cells.merge([as_seen, hidden])
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
-    found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained)
+    found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
     return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
 
 
