@@ -31,10 +31,10 @@ class Piece(NamedTuple):
 
 
 class OnePart:
-    """Data that are all here. Those of :mod:`sparing.distributed` are in many parts, and have the same methods."""
+    """Data in one place. Data of :mod:`sparing.distributed` are in many parts, and have the same methods."""
 
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
-        """The sum over all parts of what a function says of them; ``combine`` adds up what two parts have."""
+        """The sum of a function over all parts; ``combine`` adds the results of two parts."""
         return function(self, *arguments)
 
 
@@ -75,14 +75,14 @@ class Cells(OnePart):
         self._weights: np.ndarray | None = None  # until one is given
         self._blocks: np.ndarray | None = None  # likewise
 
-    # What is there ---------------------------------------------------------------------------------------------------
+    # Contents --------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return self._n_cells
 
     @property
     def n_examples(self) -> int:
-        """Examples of which something was asked."""
+        """The number of examples."""
         return self._n_examples
 
     @property
@@ -92,12 +92,12 @@ class Cells(OnePart):
 
     @property
     def attributes(self) -> np.ndarray:
-        """Which attribute each cell is of."""
+        """The attribute of each cell."""
         return self._attributes[: self._n_cells]
 
     @property
     def values(self) -> np.ndarray:
-        """What was read."""
+        """The value of each cell."""
         return self._values[: self._n_cells]
 
     @property
@@ -122,7 +122,7 @@ class Cells(OnePart):
 
     @property
     def blocks(self) -> np.ndarray | None:
-        """The number of the block of each example, negative for one that was asked for alone; None where all were."""
+        """The number of each example's block, negative without a block; None if there are no blocks."""
         return None if self._blocks is None else self._blocks[: self._n_examples]
 
     @property
@@ -132,7 +132,7 @@ class Cells(OnePart):
         return sum(array.nbytes for array in (*arrays, self._weights, self._blocks) if array is not None)
 
     def examples(self) -> np.ndarray:
-        """Which example each cell is of."""
+        """The example of each cell."""
         return np.repeat(np.arange(self.n_examples), np.diff(self.starts))
 
     # Adding ----------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class Cells(OnePart):
         return merged
 
     def take(self, examples) -> "Cells":
-        """The store of these examples alone, in the order named."""
+        """A store of these examples only, in this order."""
         return self._copied(_numbers(examples, self.n_examples))
 
     def _copied(self, examples: np.ndarray) -> "Cells":
@@ -263,27 +263,27 @@ class Cells(OnePart):
         return self._attributes[cells], self._values[cells]
 
     def only(self, wanted: np.ndarray) -> "Cells":
-        """The cells of these attributes alone (one flag for each), of all examples; this very store, if that is all."""
+        """A store with the cells of the flagged attributes only; this store itself if all are flagged."""
         return self if wanted.all() else self.where(wanted[self.attributes])
 
     def where(self, kept: np.ndarray) -> "Cells":
-        """The cells that are flagged alone, of all examples."""
+        """A store with the flagged cells only, of all examples."""
         sizes = np.diff(np.concatenate([[0], np.cumsum(kept)])[self.starts])
         everyone = slice(None)
         return self._with(everyone, sizes, self.attributes[kept], self.values[kept], self.probabilities[kept])
 
     def partly_hidden(self) -> "Cells":
-        """The same examples, of which a random part of what was seen, between nothing and all, is hidden."""
+        """The same examples with a random fraction of the cells of each hidden, between none and all."""
         generator = np.random.default_rng(0)
         hidden = np.repeat(generator.random(self.n_examples), np.diff(self.starts))
         return self.where(generator.random(hidden.size) >= hidden)
 
     def mapped(self, function: Callable[..., "Cells"], *arguments) -> "Cells":
-        """What a function makes of the cells of every part."""
+        """The cells that a function returns for every part."""
         return function(self, *arguments)
 
     def every(self, step: int) -> "Cells":
-        """Every so many-th example, here; this very store for a step of one."""
+        """Every ``step``-th example; this store itself for a step of one."""
         return self if step <= 1 else self.take(slice(None, None, step))
 
     def _arranged(self, order: np.ndarray) -> "Cells":
@@ -303,7 +303,7 @@ class Cells(OnePart):
     def to_learn_from(self) -> "Cells":
         """The same in :meth:`in_order`, without examples of weight zero, and weights divided by their mean.
 
-        So a weight of zero is that of an example that was never seen, and the unit of weights does not matter.
+        So an example of weight zero counts as never seen, and the unit of weights does not matter.
         """
         cells = self.in_order()
         if not self.is_weighted:
@@ -315,7 +315,7 @@ class Cells(OnePart):
         return cells
 
     def in_order(self) -> "Cells":
-        """The same purchases in an order that only their contents decide: where they came from leaves no trace.
+        """The same cells in an order that depends on their contents only, not on where they came from.
 
         Sums over cells taken in this order are the same to the last bit, however shards were cut and merged. Examples
         are ordered by which attributes were seen of them, then by targets, then by values: units do not matter. Blocks
@@ -352,7 +352,7 @@ class Cells(OnePart):
         return ordered
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Words that say which attributes were seen of each example, the first key of the order, and how likely."""
+        """Hashes of the attributes seen of each example, the first key of the order, and of their probabilities."""
         seen, chances = np.zeros((2, self.n_examples), np.uint64)
         hash_examples(self.starts, self.attributes, self.probabilities.view(np.uint32), seen, chances)
         return seen, chances
@@ -360,7 +360,7 @@ class Cells(OnePart):
     # On disk ---------------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, np.ndarray]:
-        """All of it as arrays."""
+        """The whole store as arrays."""
         more = [name for name in ("weights", "blocks") if getattr(self, f"_{name}") is not None]
         file_format = _BLOCK_FORMAT if "blocks" in more else _WEIGHTED_FORMAT if more else _FILE_FORMAT
         sizes = np.array([self.n_attributes, self.n_outputs, file_format])

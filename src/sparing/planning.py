@@ -1,7 +1,7 @@
-"""From a pilot: what error to expect for which spend, and whether whole rows of fewer examples would be better.
+"""Forecasts from a pilot: the expected error at each spend, and whether whole rows of fewer examples would be better.
 
-The pilot is learnt from as ``fit`` would learn, which says how good its model is on whole rows, and within which
-bounds. ``sparing.models.forecast`` leads from there to other spends.
+A model is fitted to the pilot, with an estimate and an interval of its error on whole rows.
+``sparing.models.forecast`` extrapolates them to other spends.
 """
 
 from collections.abc import Callable
@@ -158,7 +158,7 @@ def _learnt(cells: Cells, features: str, levels: np.ndarray | None) -> FittedMod
 
 
 def _with_weights(model: FittedModel, cells: Cells, levels: np.ndarray | None) -> FittedModel:
-    """The model; if it is the mean target, with the weights that the pilot is too short to tell from none."""
+    """The model; if it is the mean target, with weights that the pilot is too small to distinguish from zero."""
     if model.weights.any():
         return model
     usual = usual_model(cells.in_order(), affordable_families(cells)[0], levels=levels)
@@ -184,7 +184,7 @@ def advice(prospects: list[Prospect]) -> str:
 
 
 class Pilot(NamedTuple):
-    """Cells to plan by, and what is known of their attributes."""
+    """The cells of a pilot, and the prices and categories of its attributes."""
 
     cells: Cells
     prices: PriceList | None
@@ -194,7 +194,7 @@ class Pilot(NamedTuple):
 def bought_pilot(
     path, target, budget, costs, n_rows: int, random_state: int, said: Callable | None = None, **reading
 ) -> Pilot:
-    """A pilot: that of a model or of cells that were saved, or ``n_rows`` of a data file with uniformly drawn looks.
+    """A pilot from a saved model or saved cells, or from ``n_rows`` rows of a data file with uniform looks.
 
     ``said`` is called with the table, where one is read.
     """

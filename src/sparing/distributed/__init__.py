@@ -1,8 +1,8 @@
 """The same fits on the machines of a Dask cluster: rows and the cells bought of them stay on the workers.
 
-Needs Dask, which is imported when one of the functions is first used: ``pip install "sparing[dask]"``. What is computed
-is what one machine computes; only sums are taken in parts. They are added up by a tree whose shape the chunks decide,
-so neither the number of workers nor their speed, nor a worker that dies on the way, changes a bit of the result.
+Needs Dask, which is imported when one of the functions is first used: ``pip install "sparing[dask]"``. The
+computation is that of one machine, with sums taken in parts. They are added by a tree whose shape depends on the chunks
+only, so neither the number of workers nor their speed nor the death of a worker changes a bit of the result.
 """
 
 from importlib import import_module

@@ -15,11 +15,11 @@ from sparing.estimators.budget_base import BudgetEstimator
 
 
 def average(estimator, X, y, client: Client | None = None) -> LinearRegression:
-    r"""Fit a linear estimator to every block of rows alone, and average the weights.
+    r"""Fit a linear estimator to every block of rows separately, and average the weights.
 
-    **Another algorithm** than ``estimator.fit``: an online learner goes from row to row, and no two machines can do
-    that together. The average of :math:`k` fits to :math:`n/k` rows each has less variance than one of them, and the
-    bias of :math:`n/k` rows (Zinkevich, Weimer, Smola & Li 2010). So blocks should be large, and rows in no order.
+    **This is another algorithm** than ``estimator.fit``: an online learner is sequential, and two machines cannot share
+    its work. The average of :math:`k` fits to :math:`n/k` rows each has less variance than one of them, and the bias of
+    :math:`n/k` rows (Zinkevich, Weimer, Smola & Li 2010). So blocks should be large, and rows in random order.
 
     Parameters
     ----------
@@ -27,13 +27,13 @@ def average(estimator, X, y, client: Client | None = None) -> LinearRegression:
         Such as ``BudgetRidge(..., learner="online")`` or :class:`~sparing.OnlineRegressor`. Block k has the seed
         ``random_state`` + k.
     X, y, client
-        As of :func:`fit`.
+        As for :func:`fit`.
 
     Returns
     -------
     sklearn.linear_model.LinearRegression
-        With the average, each block counting by its rows, and ``cells_``, the values that were read, where the
-        estimator counts them. It is the same to the last bit, whatever the number of workers.
+        With the average, weighted by the rows of the blocks, and ``cells_``, the number of values read, if the
+        estimator counts them. It is the same to the last bit for any number of workers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Buying on the workers: by global row numbers, one barrier for each new plan."""
+"""Buying on the workers, by global row numbers; all workers wait for each new plan."""
 
 from copy import copy
 from dataclasses import replace
@@ -24,9 +24,9 @@ class Books(NamedTuple):
 
 
 def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, client: Client) -> None:
-    """Let a learner buy of all rows, as ``learner.run`` would: what is asked of a row follows from its number.
+    """Let a learner buy values of all rows, as ``learner.run`` would: the query of a row depends on its number.
 
-    The plan for a row depends on rows before it, so blocks are cut where a new plan begins.
+    The plan for a row depends on earlier rows, so blocks are divided where a new plan begins.
     """
     cells: dict[int, Future] = {}  # by the block that they were bought of
     done, d, m = 0, learner.n_attributes, learner.n_outputs
@@ -56,7 +56,7 @@ def _purchases(blocks: Blocks, first: int, last: int, shared: Future, client: Cl
 
 
 def purchase(X, y, shared, start: int, first: int, last: int) -> tuple[Cells, Books]:
-    """Buy of some rows of a block that begins at row ``start``: the cells, and what to write into the books."""
+    """Buy values of some rows of a block that begins at row ``start``; return the cells, and what they cost."""
     buyer, n_outputs, classes = shared
     buyer = copy(buyer)  # the one on this worker is shared
     ledger = buyer.ledger = replace(buyer.ledger, examples=0, cells=0, spent_units=0, in_vain=())

@@ -107,7 +107,7 @@ def _score(scored: Scored) -> float:
 
 
 def _skip(rng: np.random.Generator, n: int) -> None:
-    """Leave out so many random numbers of 64 bits; half of one, kept for the next of 32 bits, stays as it is."""
+    """Skip n random numbers of 64 bits; a stored half of 32 bits is kept."""
     generator = cast(np.random.PCG64, rng.bit_generator)
     before = generator.state
     generator.advance(n)

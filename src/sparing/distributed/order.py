@@ -1,7 +1,7 @@
-"""The examples of all parts in the order of :meth:`sparing.cells.Cells.in_order`, of which every so many-th is wanted.
+"""Every k-th example of all parts, in the order of :meth:`sparing.cells.Cells.in_order`.
 
-Which examples judge a model must not depend on how rows were cut, so positions in that order are found exactly: parts
-are put in order, cut at the same keys, and what lies between two keys comes together on one worker.
+Held-out examples must not depend on how rows are divided, so positions in that order are found exactly: parts are
+sorted and divided at the same keys, and examples between two keys are brought to one worker.
 """
 
 import numpy as np

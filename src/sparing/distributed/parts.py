@@ -41,9 +41,9 @@ class Parts:
         return self.client.gather(self.futures)
 
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
-        """The sum over parts of what a function says of them; ``combine`` adds up what two of them say.
+        """The sum of a function over all parts; ``combine`` adds the results of two parts.
 
-        Neighbours are added up first, then neighbours of those: an order that the number of parts alone decides. All
+        Neighbours are added first, then their sums, and so on: an order that depends on the number of parts only. All
         are tasks of one graph, in which Dask goes deep before it goes wide: few sums wait for others.
         """
         shared = delayed(_itself, pure=False)(in_c_order(arguments)) if arguments else ()

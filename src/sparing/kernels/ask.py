@@ -143,7 +143,7 @@ def ask_point(table, options, draws):
 def ask_inner(model, options, draws):
     """Line 8: other attributes, from p, for the inner product. With full information: all of them again.
 
-    With w = 0 there is no p and no need of one: the inner product is 0 exactly, and nothing is looked at for it.
+    With w = 0 the inner product is exactly 0, and no look is needed.
     """
     if not options.everything:
         total = tree_total(model.tree, model.starts) if options.n_inner > 0 else 0.0
@@ -159,7 +159,7 @@ def ask_inner(model, options, draws):
 
 @piece
 def weigh(model, options, draws):
-    """What each value of the inner product counts. Apart from the draws: it reads what they have asked memory for."""
+    """The weight of each value of the inner product; separate from the draws, whose memory is prefetched meanwhile."""
     if not options.everything:
         weigh_inner(model, draws, 0, draws.sizes[2], tree_total(model.tree, model.starts), draws.sizes[2])
         return

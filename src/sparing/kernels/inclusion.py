@@ -1,4 +1,4 @@
-"""How likely each item is to be bought of an example: exactly where that is quick, else by simulation."""
+"""Inclusion probabilities of items: exact if that is fast, else simulated."""
 
 from math import exp
 

@@ -46,9 +46,9 @@ def scramble(word):
 
 @entry
 def hash_examples(starts, attributes, probabilities, seen, chances):
-    """Words that tell apart which attributes were seen of examples, and with which probabilities (32 bits each).
+    """Hashes of the attributes seen of each example, and of their probabilities (32 bits each).
 
-    They are sums over cells, which wrap around.
+    They are sums over cells that wrap around.
     """
     for example in range(starts.size - 1):
         for at in range(starts[example], starts[example + 1]):

@@ -56,8 +56,8 @@ def _search(market, round, money, u):
 def choose(market, cheapest, seed, round, money, attributes):
     """Draw items until nothing more can be paid for. Returns how many attributes, and what they cost.
 
-    A draw of an item that was bought already, or is too dear for the rest of the money, is rejected: so each draw
-    follows the shares of what may still be bought.
+    A draw of an item that was bought already, or is too expensive for the remaining money, is rejected, so that each
+    draw follows the shares of the items that can still be bought.
     """
     key, slot, misses, n, item, spent = round_key(seed, round), 0, 0, 0, 0, 0
     for at in range(market.free.size):

@@ -1,4 +1,4 @@
-"""What was seen moves the state: gradient estimate, running moments, then a ridge or a lasso step."""
+"""One round's update of the state: gradient estimate, running moments, then a ridge or a lasso step."""
 
 from math import erf
 
@@ -75,9 +75,9 @@ def estimate_point(draws, values, seen, options, point):
 
 @part
 def as_learnt(x, i, seen, options):
-    """A value less the mean of its attribute so far, in the attribute's unit, where the options ask for that.
+    """A value minus the mean of its attribute so far, in the attribute's unit, if the options say so.
 
-    The first look at an attribute has no mean to be compared with: it is taken for the mean, and counts as zero.
+    The first look at an attribute becomes its mean, and counts as zero.
     """
     if options.center:
         x -= seen.attributes[i, MEAN] if seen.attributes[i, LOOKS] > 0.0 else x
@@ -102,7 +102,7 @@ def estimate(draws, values, y, seen, options, point, phi):
 
 @part
 def pace(weight, seen):
-    """By how much of what it says an example moves a mean, times the number ``seen``; the first one sets it."""
+    """The weight of an example in a running mean, times the number ``seen``; the first example sets the mean."""
     return min(weight, seen) if seen > 1.0 else 1.0
 
 
@@ -267,7 +267,7 @@ def _compiled_move(model, draws, options, point, slope, longest, c):
 def step(model, draws, options, point, phi, weight):
     """Count this round's weights into the average, then move them, output by output: by ``weight`` times the gradient.
 
-    Not if its slope is not known, nor by a gradient so large that its square would overflow: that is no value to trust.
+    No step is taken if the slope is unknown, or if the gradient is so large that its square would overflow.
     """
     if options.learn:
         model.counts[AVERAGED] += 1

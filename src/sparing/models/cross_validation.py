@@ -1,4 +1,4 @@
-"""The judge of models: they predict held-out targets from what was seen of their examples."""
+"""Cross-validation of models: they predict held-out targets from the seen cells of their examples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from sparing.models.gaussian import Candidate
 from sparing.models.risk import SeenParts, seen_parts
 from sparing.models.summary import Summary
 
-STANDARD_ERRORS = 1.0  # candidates within so many of the best, by paired differences, are averaged with it
-CLEARLY = 2.0  # standard errors beyond which errors from seen parts rule a candidate out, however likely it makes cells
-LONG = 2.0  # estimated seconds of one fit of all families, from which a single fold judges
-JUDGED = 1e9  # cubed cells per example, summed over held-out examples; further examples are left out
+STANDARD_ERRORS = 1.0  # candidates within this many standard errors of the best, by paired differences, are averaged
+CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best is excluded, whatever its likelihood
+LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
+JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
 
 
 class Split(NamedTuple):
-    """Examples to learn from, others to judge by, and the latter with a part of what was seen hidden."""
+    """Training examples, held-out examples, and the latter with some of their cells hidden."""
 
     learnt: Cells
     judged: Cells
@@ -46,21 +46,21 @@ class Fits(NamedTuple):
 
 
 def splits(cells: Cells, seconds: float) -> list[Split]:
-    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; only the first is judged where one fit takes long."""
+    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; only the first fold if a fit takes long."""
     fold, parts = folds(cells), range(1 if seconds > LONG else FOLDS)
     judged = [judgeable(cells.take(fold == part)) for part in parts]
     return [Split(cells.take(fold != part), judged[part], judged[part].partly_hidden()) for part in parts]
 
 
 def judgeable(cells: Cells) -> Cells:
-    """As many of the examples as can be completed in reasonable time."""
+    """As many of the examples as can be predicted in reasonable time."""
     cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
     return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Candidates, judged by how well they predict held-out targets from what was seen of their examples."""
+    """Predictions of all candidates for held-out targets, from the seen cells of their examples."""
 
     names: list[tuple[int, str]]  # which family, and the setting
     targets: np.ndarray  # (n_examples, n_outputs), standardized
@@ -69,7 +69,7 @@ class CrossValidation:
     parts: Sequence[Split]
     fits: list[Fits]  # one for each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
-    blocks: np.ndarray | None = None  # the number of each example's block, where errors go by block
+    blocks: np.ndarray | None = None  # the number of each example's block, if standard errors are clustered by block
 
     @cached_property
     def losses(self) -> np.ndarray:
@@ -90,10 +90,10 @@ class CrossValidation:
     def among(self, candidates: Sequence[int]) -> tuple[int, list[int]]:
         """The best of these candidates, and all that are statistically indistinguishable from it.
 
-        Errors from seen parts hardly tell models apart whose weights differ on whole rows: regressions on mean-imputed
-        rows predict well from a few values, and are wrong for whole rows unless attributes are uncorrelated. So of all
-        candidates that are not clearly worse, those compete under which held-out cells are likeliest; all of them do if
-        cells are likelier under the last one, the mean target, whose attributes are uncorrelated.
+        Errors from seen parts hardly distinguish models that differ on whole rows: regression on mean-imputed rows
+        predicts well from a few values, but is wrong for whole rows unless attributes are uncorrelated. So among the
+        candidates that are not clearly worse, only those compete under which held-out cells are most likely; but all of
+        them do if cells are more likely under the mean target, the last candidate, whose attributes are uncorrelated.
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
         likeliest = self.indistinguishable(-self.log_likelihoods, [*near, len(self.names) - 1])

@@ -1,4 +1,4 @@
-"""The families of models that compete: each gives candidates, and says what they cost to fit."""
+"""The families of models that compete: each has candidates and an estimated cost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ RANKS = (5, 20)  # of factor models
 STOPS = (5, 10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
 TOWARD_IDENTITY = (50.0, 15.0, 5.0, 2.0)  # prior sample sizes by which a covariance is shrunk toward the identity
 USUAL_PRIOR = 5.0
-ITERATIONS = 30  # of EM for a full covariance with one of them
-CONTINUED = 10  # with each of them, where one starts from the one before
-TOWARD_FACTORS = 20.0  # the same, toward a factor model
-FROM_FACTORS = 40  # EM iterations from there
+ITERATIONS = 30  # EM iterations of a full covariance with a single prior sample size
+CONTINUED = 10  # EM iterations for each of several, each started from the one before
+TOWARD_FACTORS = 20.0  # prior sample size by which a covariance is shrunk toward a factor model
+FROM_FACTORS = 40  # EM iterations started from the factor model
 
 
 class Size(NamedTuple):
@@ -52,7 +52,7 @@ class Family:
     candidates : callable
         From cells and their summary to candidates: the same settings in the same order, whatever the cells.
     usual : int
-        The candidate to take where nothing can be judged.
+        The candidate to use if models cannot be compared.
     seconds : callable
         From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
         three as measured by ``benchmarks/keeping_speed.py``.
@@ -65,7 +65,7 @@ class Family:
 
 
 def mean_target() -> Family:
-    """No weights at all."""
+    """The mean target: all weights are zero."""
 
     def candidates(cells, summary):
         return [imputed.uncorrelated("no weights", summary, np.zeros((cells.n_attributes, cells.n_outputs)))]
@@ -124,7 +124,7 @@ def less_and_less_shrunk() -> Family:
 
 
 def near_factors(penalty: str) -> Family:
-    """A covariance shrunk toward that of a factor model: what pairs say beyond the factors is added."""
+    """A covariance shrunk toward that of a factor model, which adds correlations beyond the factors."""
 
     def candidates(cells, summary):
         data = standardize(cells, summary)
@@ -159,7 +159,7 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
 
 
 def _first_or_unpenalized(penalty: str) -> int:
-    """The usual candidate: of a lasso path its end."""
+    """The number of the usual candidate; for a lasso, the end of its path."""
     return 0 if penalty == "ridge" else -1
 
 

@@ -1,8 +1,8 @@
-"""From the model of a pilot to the errors of other spends, as draws from what the pilot leaves possible.
+"""Forecasts of the errors at other spends from the model of a pilot, as draws from a predictive distribution.
 
-A few values of many examples: a learning curve. The error falls with a power of the looks, and the exponent is drawn
-from those of many tables, since no pilot shows what only more examples would reveal. Whole rows: ridge regression in
-a simulated linear world, whose noise is part of the error of a linear model of the pilot. Trees on whole rows are not
+For a few values of many examples, the error falls with a power of the looks. The exponent is drawn from those of many
+tables, since a pilot does not show what more examples would add. For whole rows, ridge regression is simulated on a
+linear population, whose noise is a part of the error of a linear model of the pilot. Trees on whole rows are not
 simulated.
 """
 
@@ -19,8 +19,8 @@ from sparing.models.gaussian import FittedModel, Gaussian
 STEEP, OF_CLASSES = 0.5, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
 TELLING_LOOKS = 50.0  # per attribute: where they found nothing but lines, the exponent is half as large
 GRADES = 20  # a target of no more distinct values is a class or a grade
-FARTHEST = 10.0  # times the pilot's looks, beyond which no smaller error is promised
-LEARNT = 0.75  # part of the pilot from which its error was estimated, by cross-validation
+FARTHEST = 10.0  # multiple of the pilot's looks beyond which no smaller error is forecast
+LEARNT = 0.75  # fraction of the pilot in a training fold of cross-validation
 REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean logarithm of the error over the noise: of lines, and of the mean target
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
@@ -31,7 +31,7 @@ RIDGES = np.logspace(-3, 5, 17)  # for standardized attributes
 
 
 def few_errors(model: FittedModel, pilot: Cells, looks: float, generator: np.random.Generator) -> np.ndarray:
-    """Possible errors of the model, learnt from so many looks in place of the pilot's."""
+    """Draws of the error of a model that is learnt from this many looks instead of the pilot's."""
     risks = model.facts["risk_distribution"].draw(DRAWS, generator)
     growth = min(looks / len(pilot), FARTHEST) / LEARNT
     errors = risks * growth ** -generator.exponential(mean_exponent(model, pilot), DRAWS)

@@ -12,8 +12,8 @@ from sparing.models.risk import seen_variances
 from sparing.models.summary import Summary
 
 # Set by likelihood on some splits of 19 tables; docs/forecasts.md shows others.
-UNSEEN_DOUBT = 0.4  # relative standard deviation of what the model says unseen values explain
-BASIC_DOUBT = 0.05  # of the error from seen parts, since the model is not one of those that were held out
+UNSEEN_DOUBT = 0.4  # relative standard deviation of the model's estimate of what unseen values explain
+BASIC_DOUBT = 0.05  # relative standard deviation of the error from seen parts, since the final model is another fit
 LEVEL = 0.9  # of intervals
 
 
@@ -57,9 +57,9 @@ class WholeRowRisk(NamedTuple):
 
 
 def seen_share(cells: Cells, summary: Summary, model: FittedModel) -> float:
-    """Of the variance of predictions for whole rows, the part that predictions from seen parts have in the model.
+    """The variance of predictions from seen parts over that of predictions for whole rows, according to the model.
 
-    The cells are of the functions that the weights speak of.
+    The cells are those of the functions that the weights refer to.
     """
     seen = seen_variances(cells, summary, model.attributes, model.weights).mean(axis=0)
     whole = np.sum(model.weights * model.attributes.times(model.weights), axis=0) / summary.target_spreads**2
@@ -73,11 +73,11 @@ def whole_row_risk(
 
     What the predictions explain, :math:`R^2_S`, is measured. Whole rows explain more, and the model says how much:
     :math:`R^2 = R^2_S / s`, where s is the ``share`` that seen parts have of the variance of predictions. If the
-    covariance or the weights are wrong by a factor, that factor cancels. The error of :math:`R^2_S` is found from its
-    examples, and the model is trusted within some forty per cent. No error is negative: that cuts off the distribution.
+    covariance or the weights are wrong by a factor, that factor cancels. The standard error of :math:`R^2_S` comes from
+    its examples, and s has a relative standard deviation of forty per cent. The distribution is truncated at zero.
 
-    The first examples may have ``better`` predictions, from trees that are averaged in. Examples of the same one of
-    ``blocks`` were seen in the same attributes, so errors go by block.
+    The first examples may have ``better`` predictions, averaged with those of trees. Examples of one of the ``blocks``
+    were seen in the same attributes, so standard errors are clustered by block.
     """
     squares, losses = np.mean(targets**2, axis=1), np.mean((targets - predictions) ** 2, axis=1)
     scale = max(float(squares.mean()), np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""Which model to take: what competes, one judge, one rule, and every threshold with the measurement that set it."""
+"""Model selection: the competing families, one rule, and every threshold with the measurement that set it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -33,13 +33,13 @@ from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
-FEWEST = 10  # examples that can be judged
-AFFORDABLE = 10.0  # estimated seconds of one fit, up to which a family competes
-SCOUTING = 15  # EM iterations, after which kinds of curves are compared
-SCOUTS = 2_000  # examples at most by which kinds of curves are compared
+FEWEST = 10  # examples from which models can be compared
+AFFORDABLE = 10.0  # estimated seconds of one fit up to which a family competes
+SCOUTING = 15  # EM iterations after which kinds of curves are compared
+SCOUTS = 2_000  # maximum number of examples on which kinds of curves are compared
 QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind of curves competes
-CALIBRATED = 10_000_000  # values of held-out rows, holes included, by which variances are calibrated
-QUICK = 1.0  # estimated seconds of a pairwise solve, up to which the next looks follow it, else a small factor model
+CALIBRATED = 10_000_000  # maximum number of values, including holes, of held-out rows for calibration
+QUICK = 1.0  # estimated seconds of a pairwise solve up to which plans use it; otherwise a small factor model
 
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
@@ -47,8 +47,8 @@ CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3)
 def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
     """The families that compete for these cells: all whose cost is affordable, or else the cheapest.
 
-    Factor models and, for ridge, pairwise moments compete only where covariances would take too long: beside those
-    errors on ordinary tables were no larger without them.
+    Factor models and, for ridge, pairwise moments compete only if covariances would take too long; otherwise they did
+    not reduce errors on ordinary tables.
     """
     size, near, ridge = Size.of(cells), families.near_factors(penalty), penalty == "ridge"
     wide = near.seconds(size) > AFFORDABLE
@@ -70,7 +70,7 @@ def affordable_curves(cells: Cells, levels: np.ndarray | None = None) -> list[Ki
 
 
 def _curved(kind: Kind | None, cells: Cells, levels: np.ndarray | None = None) -> Size:
-    """The size of a fit to functions of this kind; categories have as many functions as there are common ones."""
+    """The size of a fit to functions of this kind; a categorical column has one function per common category."""
     if levels is not None:
         return Size.of(transformed(kind, levels, cells)[1])
     size, functions = Size.of(cells), 1 if kind is None else 1 + kind.hinges
@@ -114,10 +114,10 @@ def usual_model(
 
 
 def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
-    """Weights by which the next looks go: a quick solve, as choosing a ridge would take several."""
+    """Weights for the next plan, from one quick fit without a choice of the ridge."""
     if families.pairwise_moments("ridge").seconds(Size.of(cells)) <= QUICK:
         repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
-        return repaired.ridge(USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise))  # bold: only looks follow
+        return repaired.ridge(USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise))  # only plans use it
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
 
 
@@ -129,13 +129,13 @@ def select(
     levels: np.ndarray | None = None,
     progress: Progress = unnoticed,
 ) -> FittedModel:
-    """The average of the candidates that describe held-out examples best, fitted to all of them.
+    """The average of the candidates that describe held-out examples best, fitted to all examples.
 
     They predict targets from what was seen, and cells are likely under them (:meth:`CrossValidation.among`).
 
     The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
     or "auto" (the same, averaged with boosted trees where they help). ``levels`` is the number of categories of each
-    attribute, 0 for a numeric one; ``progress`` is told which parts of the work are done.
+    attribute, 0 for a numeric one; ``progress`` is called with fractions of the work.
     """
     competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
@@ -262,7 +262,7 @@ def calibrated(
 
 
 def _explained(judged, competing, best: int, chosen: list[int], model: FittedModel) -> dict[str, Any]:
-    """What was chosen, out of what, and why."""
+    """What was chosen, among which candidates, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})

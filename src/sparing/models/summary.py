@@ -1,4 +1,4 @@
-"""What bought cells say of single attributes and of pairs: counts, means, variances, covariances."""
+"""Counts, means, variances and pairwise covariances of bought cells."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,8 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.kernels.pairs import sum_pairs, sum_with_targets
 
-LOOKS_FOR_A_SCALE = 5  # below as many looks at other than its usual value an attribute's scale is unknown
-LOOKS_FOR_A_MODE = 1000  # per attribute, among which its most common value is looked for
+LOOKS_FOR_A_SCALE = 5  # looks that differ from an attribute's most common value, from which its scale is known
+LOOKS_FOR_A_MODE = 1000  # looks per attribute from which its most common value is found
 
 
 class Summary(NamedTuple):
@@ -18,16 +18,16 @@ class Summary(NamedTuple):
     varied: np.ndarray  # looks that differed from the attribute's most common value
     means: np.ndarray
     ranges: np.ndarray  # about the largest distance from the mean: the scale of each attribute
-    variances: np.ndarray  # shrunk, as parts of squared ranges, toward their mean by one imaginary look: never zero
+    variances: np.ndarray  # over squared ranges, shrunk toward their mean with prior sample size 1, so never zero
     target_means: np.ndarray
     target_variances: np.ndarray
 
     @property
     def known(self) -> np.ndarray:
-        """Which attributes varied often enough for a scale of their own: others get no weight.
+        """Which attributes vary often enough for a scale of their own; others get no weight.
 
-        Two close values would make a scale tiny, and so would a pixel that was lit once, and faintly. Where most
-        attributes have fewer looks than that, there is no choice but to give them all one scale, the typical one.
+        Two close values would give a tiny scale, and so would a pixel that was lit once, and faintly. If most
+        attributes have fewer looks than that, all of them have the typical scale.
         """
         return (self.varied >= LOOKS_FOR_A_SCALE) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
 
@@ -51,7 +51,7 @@ class PairMoments(NamedTuple):
 
 
 def summarize(cells: Cells) -> Summary:
-    """Counts, means, ranges and variances; an attribute with few looks is taken for an ordinary one.
+    """Counts, means, ranges and variances; those of an attribute with few looks are shrunk to typical values.
 
     An example of weight two counts as two of weight one.
     """
@@ -68,7 +68,7 @@ def summarize(cells: Cells) -> Summary:
 
 
 class FirstPass(NamedTuple):
-    """What a first pass over cells collects: what does not need the means."""
+    """Sums from a first pass over cells, before means are known."""
 
     looks: np.ndarray
     counts: np.ndarray  # the same, or the sum of their weights
@@ -119,7 +119,7 @@ def first_pass(cells: Cells) -> FirstPass:
 
 
 def second_pass(cells: Cells, means, usual, target_means) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What rounding left out of the means, looks at other than usual values, and squares of the targets."""
+    """Rounding errors of the means, looks that differ from the most common value, and squares of the targets."""
     d = cells.n_attributes
     left_out, varied = np.zeros(d), np.zeros(d, np.int64)
     for piece in cells.pieces():
@@ -145,14 +145,14 @@ def _target_sums(cells: Cells, of_examples: np.ndarray) -> np.ndarray:
 
 
 class CommonValues(NamedTuple):
-    """The most common values of each attribute, rising in how often they were seen; no more than tell a scale."""
+    """The most common values of each attribute, sorted by frequency; at most as many as a scale needs."""
 
     attributes: np.ndarray
     values: np.ndarray
     looks: np.ndarray
 
     def plus(self, other: "CommonValues") -> "CommonValues":
-        """Of both. Exact for attributes of few values; others vary, whichever of theirs is taken for the usual one."""
+        """The most common values of both parts: exact for attributes of few values; for others any value will do."""
         return _commonest(*map(np.concatenate, zip(self, other, strict=True)))
 
     def usual(self, n_attributes: int) -> np.ndarray:
@@ -163,7 +163,7 @@ class CommonValues(NamedTuple):
 
 
 def common_values(cells: Cells) -> CommonValues:
-    """Among the first looks."""
+    """The most common values among the first looks."""
     most = LOOKS_FOR_A_MODE * cells.n_attributes
     if len(cells) > most:
         cells = cells.take(slice(0, int(np.searchsorted(cells.starts, most))))
@@ -201,9 +201,9 @@ def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranges(farthest: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The largest distance of each attribute from its mean: no result depends on the unit of an attribute.
+    """The largest distance of each attribute from its mean, so that results do not depend on units.
 
-    Only an attribute of few looks, whose values may be close by chance, is taken for no less than the typical one.
+    For an attribute with few looks, whose values may be close by chance, it is at least the typical distance.
     """
     ranges = np.where(counts > 0, farthest, 0.0)
     if not ranges.any():
@@ -216,8 +216,8 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
     r"""Averages over the examples in which both of a pair were seen.
 
     :math:`C_{ij}` is the mean of :math:`(x_i - \bar x_i)(x_j - \bar x_j)`, and :math:`c_i` that of
-    :math:`(x_i - \bar x_i)(y - \bar y)`. What is asked never depends on an example's values, so the examples in which
-    a pair was seen are a fair sample.
+    :math:`(x_i - \bar x_i)(y - \bar y)`. A query never depends on an example's values, so the examples in which a
+    pair was seen are a random sample.
     """
     d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary, combine=PairSums.plus)
     averages = np.divide(sums, counts, out=sums, where=counts > 0)

@@ -1,4 +1,4 @@
-"""Boosted trees on rows with holes: what columns do together, which a sum of curves cannot say."""
+"""Boosted trees on rows with holes: they model interactions of columns, which a sum of curves cannot."""
 
 from copy import copy
 from functools import cache
@@ -10,10 +10,10 @@ from threadpoolctl import ThreadpoolController
 from sparing.cells import Cells
 from sparing.models.folds import folds, thinned
 
-JUDGED = 2  # fits that leave out one fold each, to be judged by it; one more is of all examples
+JUDGED = 2  # fits that each leave out one fold and predict it; one more uses all examples
 BINS = 63  # per column, or categories: four times as many were no better on tables, and took 1.4 times as long
 BOOSTING = {"max_iter": 50, "learning_rate": 0.15}  # half the time of 100 at 0.1, for 1.015 of the error
-HIDDEN = 20_000  # examples at most that are fitted once more, with a part of what was seen hidden
+HIDDEN = 20_000  # maximum number of examples that are repeated with some of their cells hidden
 
 
 def rows_with_holes(cells: Cells) -> np.ndarray:
@@ -24,7 +24,7 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 
 
 class Fit(NamedTuple):
-    """One scikit-learn model per output, of the columns of which its examples held a value."""
+    """One scikit-learn model per output, on the columns that have a value in its examples."""
 
     columns: np.ndarray  # some versions refuse one without a value
     models: list[Any]
@@ -37,9 +37,9 @@ class BoostedTrees:
     predicts. Gradients are single precision, so targets are divided by powers of two first, which is exact. Fits are
     made when they are first needed, and are a pure function of the cells.
 
-    Trees that saw whole rows do not know what to do with parts of them. So where more than half of the values were
-    seen, examples are fitted once more with a random part hidden; rows bought on a smaller budget have holes enough.
-    Columns of up to 63 categories (``levels``) are split by category; codes of more are taken for numbers.
+    Trees fitted to whole rows predict poorly from parts of them. So if more than half of the values were seen, examples
+    are repeated with random cells hidden; rows bought on a smaller budget have enough holes. Columns of up to 63
+    categories (``levels``) are split by category; codes of more categories are treated as numbers.
     """
 
     def __init__(self, cells: Cells, levels: np.ndarray | None = None):
@@ -51,7 +51,7 @@ class BoostedTrees:
         self.target_units = np.frexp(np.abs(cells.targets).max(axis=0))[1]
 
     def fit(self, n_fits: int = JUDGED + 1) -> Self:
-        """Make as many fits, at least."""
+        """Make at least ``n_fits`` fits."""
         while len(self._fits) < n_fits and self._cells is not None:
             self._fits.append(self._leaving_out(self._cells, len(self._fits)))
         if len(self._fits) > JUDGED:

@@ -1,4 +1,4 @@
-"""What may be bought of a new case, at what price, and what it is good for."""
+"""What can be bought of a new case, at which price, and how much it improves the prediction."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -134,7 +134,7 @@ class Catalogue:
         return np.sqrt(model.calibration.variances(model.conditional.total, unexplained))
 
     def losses(self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None) -> np.ndarray:
-        """The expected loss of each case of which ``now`` is known and purchases will tell ``after``.
+        """The expected loss of each case after purchases that lead from the state ``now`` to the state ``after``.
 
         The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,).
         """

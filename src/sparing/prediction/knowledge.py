@@ -1,4 +1,4 @@
-"""What is known of a case, look by look: a Cholesky factor that grows by one row per look."""
+"""The conditional distribution of a case, updated look by look: a Cholesky factor that grows by one row per look."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,7 +106,7 @@ class Knowledge:
 
     @cached_property
     def separations(self) -> np.ndarray:
-        """The inner products of the means of classes, as far as what is known tells them apart."""
+        """The inner products of the class means, given what is known."""
         return self.model.classes.separations(self.unexplained[None])[0]
 
     def gains(self, variables: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Visits of many cases at once: those that bought the same things share everything but their values."""
+"""Visits of many cases at once: cases that bought the same columns share everything except their values."""
 
 from collections import defaultdict
 from contextlib import nullcontext

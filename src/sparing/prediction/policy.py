@@ -9,7 +9,7 @@ import numpy as np
 
 from sparing.prediction.stage import Stage
 
-HORIZON = 16  # purchases ahead, where the order depends on values and is made anew for every case
+HORIZON = 16  # purchases to look ahead if their order depends on values and is computed for every case
 
 
 class Step(NamedTuple):
@@ -38,7 +38,7 @@ def greedy(stage: Stage, money: float = np.inf, chances: np.ndarray | None = Non
 
 
 class Ahead:
-    """The purchases ahead of a stage, made as far as they are asked for."""
+    """The next purchases after a stage, computed on demand."""
 
     def __init__(self, steps: Iterator[Step]):
         self._made: list[Step] = []
@@ -63,8 +63,8 @@ class Policy:
     Parameters
     ----------
     price_of_error : float, optional
-        What a wrong label costs, or one unit of squared error. A case goes on while some purchases, taken together in
-        their order, are worth more than they cost. One alone hardly ever is: it seldom changes a label.
+        What a wrong label costs, or one unit of squared error. A visit continues while some of the next purchases
+        together are worth more than they cost. A single one rarely is, since it rarely changes a label.
     target_std : float, optional
         The standard deviation that is good enough.
     money : float

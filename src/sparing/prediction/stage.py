@@ -1,4 +1,4 @@
-"""How far a case has come, and what it could buy next."""
+"""The state of a visit, and the purchases that it can make next."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,9 +60,9 @@ class Stage:
 
 
 class Offers:
-    """The purchases with which a stage can go on within so much money in all: single columns and panels.
+    """The next purchases that a stage can afford with this total of money: single columns and panels.
 
-    Of a panel that is known in part, the rest is offered, for what it costs.
+    If some columns of a panel are known, the others are offered at their own price.
     """
 
     def __init__(self, stage: Stage, money: float = np.inf):

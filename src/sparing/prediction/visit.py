@@ -1,4 +1,4 @@
-"""One new case, asked for value by value."""
+"""A visit: the values of one new case are asked for one by one."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -25,8 +25,8 @@ class Offer(NamedTuple):
 class Visit:
     """Asks for the values of one case that are worth their price, one purchase at a time; made by ``model.visit``.
 
-    While ``ask`` returns a query, somebody finds out the values and passes them to ``tell``; NaN is an
-    unavailable value, which is paid for. When it returns None, ``why`` says why.
+    While ``ask`` returns a query, its values must be measured and passed to ``tell``; NaN is an unavailable value,
+    which is paid for. When it returns None, ``why`` gives the reason.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Visit:
 
     @property
     def offer(self) -> Offer | None:
-        """What the query costs that ``ask`` returned, and what it is worth; None if it returned none."""
+        """The price of the query that ``ask`` returned, and what it is worth; None if it returned None."""
         if self._asked is None:
             return None
         now, after = self._stage.knowledge, self._asked.stage.knowledge

@@ -30,8 +30,8 @@ def boost_confidence(
 ) -> Boosted:
     r"""Solve on several parts of the rows and keep the solution with the least loss on rows that none has seen.
 
-    With :math:`K = \lceil\log(2/\delta)\rceil` parts, one of them has e times the expected excess risk or less but for
-    a probability of :math:`\delta/2`, and validation finds one that is about as good
+    With :math:`K = \lceil\log(2/\delta)\rceil` parts, one of them has at most e times the expected excess risk with
+    probability :math:`1 - \delta/2`, and validation finds one that is about as good
     (:func:`sparing.theory.confident_rows_needed` has the bound, and how many rows it takes).
 
     Parameters

@@ -1,4 +1,4 @@
-"""One transaction on one study: its row is lock, ledger and clock, and all that changes is written at the end."""
+"""The books of one transaction: the row of the study is its lock and ledger, and changes are written at the end."""
 
 import json
 import time
@@ -46,7 +46,7 @@ def now() -> int:
 class Books:
     """The row of a study, rows that were fetched or made, and events that will be written by :meth:`close`.
 
-    Whoever only looks leaves the row unlocked, and never closes.
+    A transaction that only reads does not lock the row, and is never closed.
     """
 
     def __init__(self, connection: Connection, study: int, *, lock: bool = True):
@@ -114,7 +114,7 @@ class Books:
         return self._asks[number]
 
     def visit(self, number: int) -> VisitRow:
-        """What the visit is about that has this number."""
+        """The row of the visit with this number."""
         if number not in self._visits:
             self._visits[number] = VisitRow(*next(self._rows(VISITS_BY_NUMBER, [number])))
         return self._visits[number]
@@ -128,14 +128,14 @@ class Books:
     # Writing ---------------------------------------------------------------------------------------------------------
 
     def event(self, kind: str, actor: str, body: dict | str, *, example=None, ask=None, digest=None) -> int:
-        """Note an event; the number of it."""
+        """Add an event, and return its number."""
         self.head += 1
         text = body if isinstance(body, str) else json_of(body)
         self._events.append(EventRow(self.study, self.head, self.at, actor, kind, example, ask, digest, text))
         return self.head
 
     def reserve(self, price: int) -> None:
-        """Set money aside, or refuse: :meth:`close` asks the row itself once more."""
+        """Reserve money, or refuse; :meth:`close` checks the row itself again."""
         if self.total is not None and self.committed + self.more + price > self.total:
             raise self._over_budget(price, self.total)
         self.more += price

@@ -1,4 +1,4 @@
-"""What stands behind the methods of a study: each writes in one transaction, or reads one consistent state."""
+"""The methods of a study: each writes in one transaction, or reads one consistent state."""
 
 import getpass
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparing.study.study import Study
 
 T = TypeVar("T")
-NEW_SHARE = 0.05  # of settled examples that are new, from which on a worker stores a snapshot
+NEW_SHARE = 0.05  # share of new settled examples from which a snapshot is stored
 
 
 def write(study: "Study", work: Callable[[Books], T]) -> T:
@@ -64,7 +64,7 @@ def ask_many(study: "Study", names: Iterable[str], who: str | None) -> list[Ask]
         return [_shown(study, books, asks.ask(books, study.settings, plan, name, who)) for name in names]
 
     asked = write(study, partial(work, planned=False))
-    if asked is None:  # a plan is due, and nobody waits for another who makes it
+    if asked is None:  # a plan is due, and no client waits for another one to make it
         catch_up(study)
         asked = write(study, partial(work, planned=True))
     return asked
@@ -118,19 +118,19 @@ def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
 
 
 def correct(study: "Study", name: str, values, y, expected: int, who: str | None, why: str) -> int:
-    """Replace what was told; the number of the event."""
+    """Replace told values or a target, and return the number of the event."""
     settings, who = study.settings, actor(who)
     new, target = checked_values(settings, values), None if y is None else settings.target(y)
     return write(study, lambda books: amending.correct(books, settings, name, new, target, expected, who, why))
 
 
 def withdraw(study: "Study", name: str, who: str | None, why: str) -> int:
-    """Keep an example out of the model; the number of the event."""
+    """Leave an example out of the model, and return the number of the event."""
     return write(study, lambda books: amending.withdraw(books, name, actor(who), why))
 
 
 def expire(study: "Study", who: str | None) -> list[str]:
-    """Let go of asks whose lease is over."""
+    """Expire asks whose lease has ended."""
     held = sa.select(ASK.c.number).where(ASK.c.study == study._id, ASK.c.state == "open").order_by(ASK.c.number)
 
     def work(books):
@@ -163,7 +163,7 @@ def work(study: "Study") -> None:
 
 
 def at_head(study: "Study") -> Settled:
-    """The settled cells of now: what was known before, and what has changed since."""
+    """The current settled cells; only changes since the last call are read."""
 
     def look(connection):
         row = StudyRow(*fetch(connection, ROW, {"of": study._id})[0])
@@ -175,7 +175,7 @@ def at_head(study: "Study") -> Settled:
 
 
 def cells(study: "Study", at: int | None, also: Iterable = ()) -> Cells:
-    """The cells of now or of then, and those of exported files."""
+    """The cells, now or as of an event, and those of exported files."""
     own = (
         at_head(study).cells
         if at is None

@@ -34,8 +34,8 @@ class StudyRow:
 class ExampleRow:
     """An example: what was asked of it, and what is known of it so far.
 
-    One that a plan drew has a number from 0 on, by which its query was drawn, for good. Visits count down from -1: no
-    plan has drawn them, and their queries grow.
+    Examples of plans are numbered from 0; the number determines the query permanently. Visits are numbered from -1
+    downwards; their queries grow.
     """
 
     study: int
@@ -53,13 +53,13 @@ class ExampleRow:
 
     @property
     def is_visit(self) -> bool:
-        """Whether what is asked of it follows from what is known of it."""
+        """Whether this is a visit, whose queries depend on its values."""
         return self.number < 0
 
 
 @dataclass(slots=True)
 class VisitRow:
-    """What a visit is about."""
+    """The model, options and prediction of a visit."""
 
     study: int
     number: int  # of its example
@@ -70,7 +70,7 @@ class VisitRow:
 
 @dataclass(slots=True)
 class AskRow:
-    """An attempt to buy what is still missing of an example; money follows attempts, values follow examples."""
+    """An ask for the missing values of an example. Money is booked by ask, values by example."""
 
     study: int
     number: int

@@ -1,4 +1,4 @@
-"""The database below a study: its tables, its transactions, and what its errors mean. SQLite and PostgreSQL.
+"""The database of a study, SQLite or PostgreSQL: tables, transactions, and explanations of errors.
 
 The types of columns are written down once, in the migrations that make them.
 """
@@ -131,9 +131,9 @@ class Store:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for one's turn to write to a file; a process that dies leaves the queue.
+        """Wait for a turn to write to a file; a process that dies leaves the queue.
 
-        SQLite by itself has none: whoever waits looks again now and then, and among many writers some wait for ages.
+        SQLite has no queue: waiting writers poll, and among many of them some would wait very long.
         """
         if not self.is_sqlite or fcntl is None:
             yield
@@ -146,7 +146,7 @@ class Store:
 
     @contextmanager
     def planning(self, study: int) -> Iterator[bool]:
-        """Whether nobody else is making a plan for this study; a process that dies leaves that to others."""
+        """Whether no other process is making a plan for this study; the lock of a process that dies is released."""
         with ExitStack() as stack:
             if not self.is_sqlite:
                 connection = stack.enter_context(self.engine.connect())

@@ -1,4 +1,4 @@
-"""Telling: what was bought enters the books once, whatever comes in parts, late or twice."""
+"""Telling: every value enters the books once, even if answers come in parts, late or repeatedly."""
 
 import json
 from hashlib import sha256
@@ -84,7 +84,7 @@ def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values
 
 
 def _took_whole(books: Books, row: AskRow, example: ExampleRow, values: Values, y: float | None) -> bool:
-    """Book and learn at once what is the rule: numbers for all that was asked, before anything else was told."""
+    """The usual case, made fast: book numbers for all attributes of an ask that nothing was told of before."""
     if row.attributes != example.attributes or any(row.told) or any(example.told) or len(values) < len(row.told):
         return False
     readings = [values[attribute] for attribute in whole_numbers(row.attributes)]
@@ -98,7 +98,7 @@ def _took_whole(books: Books, row: AskRow, example: ExampleRow, values: Values, 
 
 
 def _book(books: Books, settings: Settings, row: AskRow, values: Values) -> None:
-    """Money follows attempts: it is spent on what was told and on what was unavailable."""
+    """Book the money of an ask: it is spent on told and on unavailable values, and released for others."""
     told, paid, released = bytearray(row.told), 0, 0
     units = settings.units
     for at, attribute in enumerate(whole_numbers(row.attributes)):
@@ -114,7 +114,7 @@ def _book(books: Books, settings: Settings, row: AskRow, values: Values) -> None
 
 
 def learn(example: ExampleRow, values: Values, y: float | None, *, replace: bool = False) -> bool:
-    """Values follow examples: what came first stands, unless it is corrected. Whether anything is new."""
+    """Store values of an example, and return whether anything is new; earlier values stay, unless ``replace``."""
     told, readings, new = bytearray(example.told), bytearray(example.readings), False
     for at, attribute in enumerate(whole_numbers(example.attributes)):
         if (value := values.get(attribute)) is not None and (replace or told[at] == AWAITED):
