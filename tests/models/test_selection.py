@@ -153,8 +153,6 @@ def test_predictions_are_from_seen_parts_clipped_to_the_targets_learnt_from():
         )
         ends = learnt.targets.min(axis=0), learnt.targets.max(axis=0)
         clipped, less = np.clip(own, *ends), np.clip(less, *ends)
-            np.clip(found, learnt.targets.min(axis=0), learnt.targets.max(axis=0)) for found in (own, less)
-        )
         expected = np.mean(((held_out.targets - clipped) / scale) ** 2, axis=1)
         np.testing.assert_allclose(found.losses[0, done : done + 15], expected, rtol=1e-9, atol=1e-12)
         predicted = found.held_out([0])[:, done : done + 15] * scale + summary.target_means
