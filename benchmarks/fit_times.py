@@ -23,6 +23,7 @@ CASES = ("airfoil/3,autos/5,bike/3,concrete/3,concrete/5,elevators/5,energy/3,fo
          "skillcraft/5,stock/3,wine/5,diabetes/3,breast_cancer/5,digits/5,20000x20/5,100000x20/5")  # fmt: skip
 SPLIT = 10  # of the tables; the page of results shows others
 HERE = Path(__file__).resolve()
+OWN = HERE.parents[1] / "src"
 
 
 def data(name):
@@ -63,7 +64,9 @@ def seconds(process, file, budget):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("other", nargs="?", help="the folder src of the other version")
+    parser.add_argument(
+        "other", nargs="?", help="the folder src of the other version; without one, this version is measured twice"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="beside the first")
     parser.add_argument("--cases", default=CASES)
     parser.add_argument("--fit", action="store_true", help=argparse.SUPPRESS)
@@ -71,7 +74,7 @@ def main():
     if options.fit:
         fit_what_is_named()
         return
-    versions, ratios = [worker(options.other), worker(HERE.parents[1] / "src")], []
+    versions, ratios = [worker(options.other or OWN), worker(OWN)], []
     with tempfile.TemporaryDirectory() as folder:
         for case in options.cases.split(","):
             name, budget = case.split("/")

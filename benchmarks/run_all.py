@@ -65,6 +65,7 @@ BENCHMARKS = (
     Benchmark("study", "--quick speed growth replay", "tells of a study", "bare SQLite commits", ("sqlalchemy",)),
     Benchmark("parquet", "bytes", "bytes read of a Parquet file", "the whole file", ("pyarrow",)),
     Benchmark("many_machines", "overhead --rounds 1", "time of fits on Dask", "one process", ("distributed",)),
+    Benchmark("fit_times", "--rounds 1 --cases housing/5", "variation of times of fits", "the same version", (DATA,)),
     # Accuracy
     Benchmark("tables", "--splits 1 --rows 500 --tables airfoil,wine,diabetes", "test error on ordinary tables",
               "imputation and LightGBM on as many values", (DATA, "lightgbm")),

@@ -62,7 +62,7 @@ def test_compare_has_data_of_its_own(run, tmp_path):
     assert is_picture(tmp_path / "sparing-compare.png")
     for arguments in (["compare"], ["compare", "--demo", "houses.csv"]):
         refused = run(*arguments)
-        assert (refused.exit_code, "pass a file, or --demo" in refused.stderr) == (2, True)
+        assert (refused.exit_code, "pass either a file, or --demo" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("terminal", [True, False])

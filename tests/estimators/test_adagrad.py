@@ -188,7 +188,7 @@ def test_the_scaled_sketch_is_the_unscaled_one_with_other_options():
 @pytest.mark.parametrize("option", [{"scaled": True}, {"delta_r": 0.1}, {"delta_c": 0.1}])
 @pytest.mark.parametrize("optimizer", ["diagonal", "full", "sketched"])
 def test_options_of_the_compressed_method_are_refused_elsewhere(optimizer, option):
-    with pytest.raises(ValueError, match="are of optimizer='compressed'; got optimizer="):
+    with pytest.raises(ValueError, match="need optimizer='compressed'; got optimizer="):
         OnlineRegressor(optimizer=optimizer, **option).fit(*make_rows()[:2])
 
 

@@ -141,5 +141,5 @@ def test_boosted_trees_split_by_category():
 
 @pytest.mark.parametrize("levels", [[2, 0], [2, 0, -1], [2.0, 0.0, 0.0], "ab"])
 def test_bad_levels_are_refused(levels):
-    with pytest.raises(ValueError, match="levels must hold one whole number for each of the 3 attributes"):
+    with pytest.raises(ValueError, match="levels must hold, for each of the 3 attributes, its number of categories"):
         AutoLearner(3, budget=2, levels=levels)

@@ -11,7 +11,7 @@ from sparing.models.factor_gradients import factor_gradients
 from sparing.models.imputed import imputed_candidates, imputed_errors
 from sparing.models.selection import affordable_families, select, usual_model
 from sparing.models.summary import pair_moments, summarize
-from sparing.models.trees import BINS, BoostedTrees, rows_with_holes
+from sparing.models.trees import BINS, FIRST, BoostedTrees, rows_with_holes
 
 D, N = 6, 150
 RNG = np.random.default_rng(2)
@@ -82,7 +82,7 @@ def test_trees_take_weights():
     cells = store(WHOLE)
     rows, learnt = rows_with_holes(cells), np.arange(N) % 4 != 0
     for output, predictions in enumerate(BoostedTrees(cells).predict_without(0, rows).T):
-        trees = HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0)
+        trees = HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **FIRST)
         trees.fit(rows[learnt], Y[learnt, output], sample_weight=WHOLE[learnt])
         np.testing.assert_allclose(trees.predict(rows), predictions)
     assert not np.allclose(BoostedTrees(cells).predict(rows), BoostedTrees(store()).predict(rows), rtol=1e-3)

@@ -59,7 +59,7 @@ def test_values_that_cannot_be_seen_do_not_count():
     [
         ({"q": [0.5, 0.6]}, "q must be probabilities that sum to 1"),
         ({"q": [1.5, -0.5]}, "q must be probabilities"),
-        ({"p": [1.0, 0.0]}, "p must be probabilities .* none of them 0 where"),
+        ({"p": [1.0, 0.0]}, "p must be probabilities .* are positive where"),
         ({"x": [1.0]}, "vectors of one length; got shapes .1,., .2,."),
         ({"point_looks": 0}, "point_looks must be a whole number"),
         ({"inner_looks": 0}, "inner_looks must be a whole number"),

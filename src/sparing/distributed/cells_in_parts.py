@@ -93,7 +93,7 @@ class CellsInParts:
             "get them first: model.learner_.bought = model.learner_.bought.gather()."
         )
 
-    extend = append = take = state = _are_elsewhere
+    extend = append = reserve = take = state = _are_elsewhere
 
 
 class StandardizedParts(Standardization):

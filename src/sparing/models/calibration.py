@@ -19,7 +19,7 @@ class HeldOut(NamedTuple):
     targets: np.ndarray  # (n, n_outputs)
     predictions: np.ndarray  # (n, n_outputs)
     unexplained: np.ndarray  # Cov(w'x | x_S): (n, n_outputs, n_outputs)
-    weights: np.ndarray  # of the examples: (n,)
+    weights: np.ndarray | None = None  # of the examples: (n,); None if all are one, as in files of earlier versions
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class Calibration:
         """
         if self.held_out is None or self.errors is None or len(self.errors) < FEWEST_ERRORS:
             return np.full(unexplained.shape[:-1], ndtri(probability))
-        targets, _, left, _ = (of[: len(self.errors)] for of in self.held_out)
+        targets, left = (of[: len(self.errors)] for of in (self.held_out.targets, self.held_out.unexplained))
         usual = np.mean(self._explained(claimed, left), axis=0)
         part = np.clip(self._explained(claimed, unexplained) / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
         targets = np.sort(targets - targets.mean(axis=0), axis=0)
@@ -104,7 +104,7 @@ class Calibration:
 
     def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int) -> Self:
         """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden."""
-        targets, predictions, left, _ = (of[:n_as_seen] for of in held_out)
+        targets, predictions, left = (of[:n_as_seen] for of in held_out[:3])
         explained, errors = self._explained(claimed, left), targets - predictions
 
         def loss(share: float) -> float:

@@ -66,7 +66,8 @@ class Classes:
         if counted is None:
             return first
         evidence, explained = first._evidence(counted.predictions, counted.unexplained)
-        labels = counted.weights[:, None] * _indicators(counted.targets)
+        labels = _indicators(counted.targets)
+        labels = labels if counted.weights is None else counted.weights[:, None] * labels
         slope, offsets = _recalibrated(evidence, explained, np.log(first.priors), labels)
         return replace(first, slope=slope, offsets=offsets)
 
