@@ -145,7 +145,8 @@ def select(
     few = thinned(cells)
     parts = splits(few, seconds := sum(family.seconds(Size.of(few)) for family in competing))
     stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
-    scouted = stages.steps("curves", FOLDS * (1 + len(kinds)))
+    compared = len({kind.transform for kind in kinds}) + len({kind.hinges for kind in kinds})  # as in best_kind
+    scouted = stages.steps("curves", FOLDS * max(compared, 1))
     kind = best_kind(thinned(cells, SCOUTS), kinds, levels, scouted) if kinds else None
     basis, expanded, summary = transformed(kind, levels, cells)
     step = stages.steps("families", len(parts) * len(competing))
