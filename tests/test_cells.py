@@ -175,7 +175,7 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
     values, targets = rng.integers(-1, 2, attributes.size), rng.integers(0, 2, 90)
     cells.extend(sizes, attributes, values, targets, **{name: np.tile(of, 30) for name, of in more.items()})
     in_order, learnt = cells.in_order(), cells.to_learn_from()
-    monkeypatch.setattr("sparing.cells.PIECE", 7)
+    monkeypatch.setattr("sparing.cells.store.PIECE", 7)
     lazy = cells.in_order()
     assert type(lazy) is not Cells
     assert_same(lazy.take(slice(5, None, 3)), in_order.take(slice(5, None, 3)))
@@ -191,7 +191,7 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_pieces_are_all_examples(monkeypatch, in_order):
-    monkeypatch.setattr("sparing.cells.PIECE", 4)
+    monkeypatch.setattr("sparing.cells.store.PIECE", 4)
     cells = Cells(D)
     sizes = [0, 3, 6, 0, 1, 2, 2, 5, 0, 0]
     cells.extend(sizes, np.concatenate([np.arange(size) for size in sizes]), np.arange(19.0), np.arange(10.0))

@@ -8,7 +8,8 @@ import numpy as np
 from distributed import Client, Future
 
 from sparing import checks
-from sparing.cells import PIECE, Cells
+from sparing.cells import Cells
+from sparing.cells.pieces import PIECE
 from sparing.distributed.blocks import Blocks
 from sparing.distributed.cells_in_parts import CellsInParts
 from sparing.distributed.parts import Parts, hold

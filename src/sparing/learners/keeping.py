@@ -14,7 +14,8 @@ from sparing import checks, designs
 from sparing.buying.buyer import Buyer
 from sparing.buying.plan import Plan
 from sparing.buying.shop import Shop
-from sparing.cells import PIECE, Cells
+from sparing.cells import Cells
+from sparing.cells.pieces import PIECE
 from sparing.learners.ask_tell import Loop
 from sparing.learners.from_sources import learn_batches, learn_blocks, rotation
 from sparing.learners.saving import Groups, Saved

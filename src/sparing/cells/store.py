@@ -1,41 +1,18 @@
-"""What was bought: values of attributes of examples, with targets and the probability of each look."""
+"""The store of what was bought: append, merge, take apart, save."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from sparing import checks
+from sparing.cells.order import by_contents
+from sparing.cells.pieces import PIECE, OnePart, Piece
 from sparing.files import written_whole
 from sparing.kernels.order import copy_cells, has_repeats, hash_examples
-from sparing.ranks import are_distinct, inverse, ranks_of
 
-PIECE = 1 << 16  # cells that are bought, copied or summed at once: a few megabytes
 _FILE_FORMAT, _WEIGHTED_FORMAT, _BLOCK_FORMAT = 1, 2, 3
-
-
-class Piece(NamedTuple):
-    """Some examples of a store, one after the other, as sums need them."""
-
-    starts: np.ndarray
-    attributes: np.ndarray
-    values: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray | None  # None where no example has another than one
-
-    def weighted(self, of_cells: np.ndarray) -> np.ndarray:
-        """Something of each cell, times the weight of its example."""
-        return of_cells if self.weights is None else np.repeat(self.weights, np.diff(self.starts)) * of_cells
-
-
-class OnePart:
-    """Data in one place. Data of :mod:`sparing.distributed` are in many parts, and have the same methods."""
-
-    def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
-        """The sum of a function over all parts; ``combine`` adds the results of two parts."""
-        return function(self, *arguments)
 
 
 class Cells(OnePart):
@@ -236,7 +213,7 @@ class Cells(OnePart):
     def _copied(self, examples: np.ndarray) -> "Cells":
         """The same, of numbers of examples."""
         begins, sizes = self._begins_and_sizes(examples)
-        copies = (_copies(begins, sizes, of) for of in (self.attributes, self.values, self.probabilities))
+        copies = (copied_runs(begins, sizes, of) for of in (self.attributes, self.values, self.probabilities))
         return self._with(examples, sizes, *copies)
 
     def _begins_and_sizes(self, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -288,7 +265,9 @@ class Cells(OnePart):
 
     def _arranged(self, order: np.ndarray) -> "Cells":
         """These examples in this order; very many cells are not copied before they are needed."""
-        return self._copied(order) if len(self) <= PIECE else _Rearranged(self, order)
+        from sparing.cells.rearranged import Rearranged  # a store itself
+
+        return self._copied(order) if len(self) <= PIECE else Rearranged(self, order)
 
     def _with(self, examples, sizes, attributes, values, probabilities) -> "Cells":
         """A store of these examples that holds these arrays themselves."""
@@ -321,34 +300,9 @@ class Cells(OnePart):
         are ordered by which attributes were seen of them, then by targets, then by values: units do not matter. Blocks
         are numbered from 0 on, in the order in which they appear.
         """
-        seen, chances = self.hashes()
-        ranks = ranks_of([seen, *self.targets.T])
-        del seen  # examples may be very many
-        for place in range(int(np.diff(self.starts).max(initial=0))):
-            if are_distinct(ranks):
-                break
-            starts = self.starts
-            tied = np.flatnonzero((np.bincount(ranks)[ranks] > 1) & (np.diff(starts) > place))
-            if not tied.size:
-                break
-            values = np.zeros(ranks.size)
-            values[tied] = self.values[starts[tied] + place]
-            ranks = ranks_of([ranks, values])
-        more = [chances, self.weights] if self.is_weighted else [chances]
-        if self.blocks is not None:
-            return self._in_order_of_blocks(self.blocks, ranks_of([ranks, *more]))
-        return self._arranged(inverse(ranks) if are_distinct(ranks) else np.lexsort((*more[::-1], ranks)))
-
-    def _in_order_of_blocks(self, blocks: np.ndarray, ranks: np.ndarray) -> "Cells":
-        """In the order of these ranks; equal examples in that of their blocks, which only their contents decide."""
-        _, block = np.unique(blocks, return_inverse=True)
-        words = np.zeros(block.max(initial=-1) + 1, np.uint64)
-        word_of_rank = np.random.default_rng(0).integers(2**64, size=ranks.size, dtype=np.uint64)
-        np.add.at(words, block, word_of_rank[ranks])
-        order = np.lexsort((block, words[block], ranks))
+        order, blocks = by_contents(self)
         ordered = self._arranged(order)
-        _, first, block = np.unique(block[order], return_index=True, return_inverse=True)
-        ordered._blocks = np.argsort(np.argsort(first))[block]
+        ordered._blocks = blocks
         return ordered
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -408,71 +362,6 @@ class Cells(OnePart):
             raise ValueError(f"{Path(path).name} is not a readable store of cells: {reason}") from error
 
 
-class _Rearranged(Cells):
-    """Examples of another store in another order. Cells are copied piece by piece, or once all are asked for.
-
-    What is appended to that store later leaves no trace here.
-    """
-
-    def __init__(self, store: Cells, order: np.ndarray):
-        self.n_attributes, self.n_outputs = store.n_attributes, store.n_outputs
-        self._store, self._order = store, order
-        self._ends = np.cumsum(store._begins_and_sizes(order)[1])
-        self._targets = store.targets[order]
-        self._weights = store.weights[order] if store.is_weighted else None
-        self._blocks = None if store.blocks is None else store.blocks[order]
-        self._n_cells, self._n_examples = int(self._ends[-1]) if order.size else 0, order.size
-
-    @cached_property
-    def _whole(self) -> Cells:
-        return self._store._copied(self._order)
-
-    @cached_property
-    def _attributes(self) -> np.ndarray:  # type: ignore[override]
-        return self._whole._attributes
-
-    @cached_property
-    def _values(self) -> np.ndarray:  # type: ignore[override]
-        return self._whole._values
-
-    @cached_property
-    def _probabilities(self) -> np.ndarray:  # type: ignore[override]
-        return self._whole._probabilities
-
-    def _copied(self, examples: np.ndarray) -> Cells:
-        return self._named_here(self._store._copied(self._order[examples]), examples)
-
-    def _arranged(self, order: np.ndarray) -> Cells:
-        return self._named_here(self._store._arranged(self._order[order]), order)
-
-    def pieces(self, *, in_order: bool = True) -> Iterator[Piece]:
-        """As of the store, where the order does not matter."""
-        everyone = self._n_examples == self._store.n_examples
-        return super().pieces() if in_order or not everyone else self._store.pieces()
-
-    def _cells_of(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        begins, sizes = self._store._begins_and_sizes(self._order[first:last])
-        return _copies(begins, sizes, self._store.attributes), _copies(begins, sizes, self._store.values)
-
-    def _write(self, *purchases) -> None:
-        """Append: to a copy, as the other store is not ours."""
-        whole = self._copied(np.arange(self._n_examples))
-        whole._write(*purchases)
-        self.__dict__.clear()
-        self.__init__(whole, np.arange(whole.n_examples))  # type: ignore[misc]
-
-    def _named_here(self, part: Cells, examples: np.ndarray) -> Cells:
-        """A part with the weights and the numbers of blocks that examples have here."""
-        part._weights = None if self._weights is None else self._weights[examples]
-        part._blocks = None if self._blocks is None else self._blocks[examples]
-        return part
-
-    def hashes(self) -> tuple[np.ndarray, np.ndarray]:
-        """As of the store."""
-        seen, chances = self._store.hashes()
-        return seen[self._order], chances[self._order]
-
-
 def _alone(first: int, last: int) -> np.ndarray:
     """Numbers of examples that are no part of a block: negative, and different for each."""
     return -1 - np.arange(first, last)
@@ -487,7 +376,7 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     return grown
 
 
-def _copies(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
+def copied_runs(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
     """What is known of the cells that begin there, one run after the other."""
     copies = np.empty(sizes.sum(), of_cells.dtype)
     bits = np.dtype(f"i{of_cells.itemsize}")  # whatever they mean: a kernel is compiled for every type

@@ -1,0 +1,30 @@
+"""How data are gone through: piece by piece where they are, or part by part on many machines."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+PIECE = 1 << 16  # cells that are bought, copied or summed at once: a few megabytes
+
+
+class Piece(NamedTuple):
+    """Some examples of a store, one after the other, as sums need them."""
+
+    starts: np.ndarray
+    attributes: np.ndarray
+    values: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray | None  # None where no example has another than one
+
+    def weighted(self, of_cells: np.ndarray) -> np.ndarray:
+        """Something of each cell, times the weight of its example."""
+        return of_cells if self.weights is None else np.repeat(self.weights, np.diff(self.starts)) * of_cells
+
+
+class OnePart:
+    """Data in one place. Data of :mod:`sparing.distributed` are in many parts, and have the same methods."""
+
+    def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
+        """The sum of a function over all parts; ``combine`` adds the results of two parts."""
+        return function(self, *arguments)
