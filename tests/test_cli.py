@@ -213,22 +213,27 @@ def listen_to_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
-def test_interrupt_ends_cleanly(tmp_path):
-    command = [sys.executable, "-m", "sparing", "demo", "--splits", "5000"]
-    options = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    options["preexec_fn"] = listen_to_interrupts
-    with subprocess.Popen(command, **options) as process:
-        assert "diabetes" in process.stdout.readline()
-        time.sleep(2)
+def interrupted(arguments, first, seconds, folder=None):
+    """Exit code and errors of a Python process that gets Ctrl-C some seconds after it printed its ``first`` line."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": listen_to_interrupts}
+    with subprocess.Popen([sys.executable, *arguments], cwd=folder, **options) as process:
+        assert first in process.stdout.readline()
+        time.sleep(seconds)
         process.send_signal(signal.SIGINT)
         try:
             _, errors = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-    assert process.returncode == 130
-    assert errors == "sparing: stopped; nothing is left half-written.\n"
+    return process.returncode, errors
+
+
+STOPPED = (130, "sparing: stopped; nothing is left half-written.\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
+def test_interrupt_ends_cleanly(tmp_path):
+    assert interrupted(["-m", "sparing", "demo", "--splits", "5000"], "diabetes", 2.0, tmp_path) == STOPPED
     assert not list(tmp_path.iterdir())
 
 
@@ -241,17 +246,7 @@ def test_interrupt_does_not_wait_for_a_compiled_function():
         "    print('begun', flush=True)\n"
         "    hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)"
     )
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": listen_to_interrupts}
-    with subprocess.Popen([sys.executable, "-c", code], **options) as process:
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        try:
-            _, errors = process.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-    assert (process.returncode, errors) == (130, "sparing: stopped; nothing is left half-written.\n")
+    assert interrupted(["-c", code], "begun", 0.5) == STOPPED
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent another way on Windows")
