@@ -113,8 +113,11 @@ def test_a_damaged_file(tmp_path, place):
     [
         ("UPDATE event SET kind = 'unknown' WHERE number = 3", "event 3 cannot be read"),
         ("UPDATE event SET body = '{' WHERE number = 3", "event 3 cannot be read"),
-        ("UPDATE event SET body = '{}' WHERE number = 2", "event 2 cannot be read"),
-        ("UPDATE event SET body = 'null' WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET body = 'null' WHERE number = 3", "event 3 cannot be read"),
+        ("UPDATE event SET told = NULL WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET readings = x'00' WHERE number = 2", "event 2 cannot be read"),
+        ("UPDATE event SET told = x'0103' WHERE number = 2", "committed is .* by the events"),
+        ("UPDATE event SET y = y + 1 WHERE number = 2", "example 'example-0' is not what its events say"),
         ("UPDATE event SET ask = 9 WHERE number = 2", "event 2 cannot be read"),
         ("UPDATE event SET ask = NULL WHERE number = 2", "event 2 cannot be read"),
         ("DELETE FROM plan", "plan 0 of example 'example-0' is missing"),

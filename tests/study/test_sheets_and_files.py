@@ -1,22 +1,17 @@
-"""Sheets, exports, merging, backups, reports and formats."""
+"""Sheets, exports, merging, backups and reports."""
 
 import csv
-import shutil
-import sqlite3
 import sys
-from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sparing.files import InputError
-from sparing.study import Conflict, StoreError, Study, merge, upgrade
+from sparing.study import Conflict, Study, merge
 
 pytestmark = pytest.mark.filterwarnings("ignore:the two dearest", "ignore::sklearn.exceptions.ConvergenceWarning")
 PRICES = {"glucose": "4.50", "ecg": "20.00", "mri": "180.00", "age": "0.10"}
-FORMATS = sorted((Path(__file__).parent / "data").glob("format-*.db"))
 
 
 def create(path, **options):
@@ -226,51 +221,3 @@ def test_the_table_has_a_row_for_each_example(study):
     assert frame.index.tolist() == ["patient-0", "patient-1", "patient-2", "open"]
     assert frame["state"].tolist() == ["settled"] * 3 + ["asked"]
     assert frame[list(PRICES)].notna().to_numpy().sum() == len(study.cells())
-
-
-# Formats --------------------------------------------------------------------------------------------------------------
-
-
-def test_a_newer_format_is_refused_and_an_older_one_is_not_migrated_by_opening(study, tmp_path):
-    for number, message in ((99, "install a newer version"), (0, "sparing study upgrade")):
-        with sqlite3.connect(tmp_path / "study.db") as connection:
-            connection.execute("UPDATE study SET format = ?", (number,))
-        with pytest.raises(StoreError, match=message):
-            Study.open(tmp_path / "study.db")
-    with sqlite3.connect(tmp_path / "study.db") as connection:
-        connection.execute("UPDATE study SET format = 99")
-    with pytest.raises(StoreError, match="install a newer version"):
-        upgrade(tmp_path / "study.db")
-
-
-def test_a_refused_upgrade_leaves_no_connection_open(tmp_path):
-    path = tmp_path / "study.db"
-    create(path).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE study SET format = 99")
-    with pytest.raises(StoreError, match="install a newer version") as refused:
-        upgrade(path)
-    assert refused.traceback  # keeps what was left open
-    assert not (tmp_path / "study.db-wal").exists()  # SQLite removes it with the last connection
-
-
-def test_there_is_a_file_of_every_format():
-    from sparing.study.store import FORMAT
-
-    assert [path.stem for path in FORMATS] == [f"format-{number}" for number in range(1, FORMAT + 1)]
-
-
-@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
-def test_files_of_all_formats_are_read_after_an_upgrade(path, tmp_path):
-    """Each was written by the version that introduced its format: 40 settled examples, one open ask, a correction."""
-    copy = tmp_path / "study.db"
-    shutil.copy(path, copy)
-    upgrade(copy)
-    with Study.open(copy) as study:
-        found = study.check(replay=True)
-        assert (found.examples, study._state().plan) == (41, 2)
-        assert study.example("patient-3").y == 9.0
-        assert study.cells().n_examples == 40
-        ask = study.asks()[0]
-        study.tell(ask, dict.fromkeys(ask.names, 1.0), y=0.5)
-        assert study.model().predict(np.ones((1, 4))).shape == (1,)

@@ -240,19 +240,6 @@ def test_what_else_is_refused_before_anything_is_stored(study):
     assert study._state().head == 1
 
 
-def test_many_at_once_are_all_or_nothing(study):
-    asks = study.ask_many(["x", "y", "x"], who="lab")
-    assert asks[0] == asks[2]
-    before = study._state()
-    with pytest.raises(Conflict):
-        study.tell_many([(asks[0], whole(asks[0], 1.0), 1.0), (asks[0], whole(asks[0], 2.0), 1.0)])
-    assert study._state() == before
-    events = study.tell_many([(ask, whole(ask), 1.0) for ask in asks])
-    assert events[0] == events[2] != events[1]
-    assert study.cells().n_examples == 2
-    study.check(replay=True)
-
-
 def test_labels(address):
     with Study.create(address, attributes=["a", "b", "c"], budget=2, classes=["ill", "well"]) as study:
         for number in range(12):

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import repeat
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -25,16 +26,21 @@ from sparing.study.rows import (
     NEW_ASK,
     NEW_EVENT,
     NEW_EXAMPLE,
+    NEW_TELLS,
     NEW_VISIT,
     ROW,
+    UNTOLD,
     VISITS_BY_NUMBER,
+    WHOLE,
+    WHOLE_ASKS,
+    WHOLE_EXAMPLES,
     AskRow,
     EventRow,
     ExampleRow,
     StudyRow,
     VisitRow,
 )
-from sparing.study.store import execute, fetch
+from sparing.study.store import execute, execute_columns, fetch
 from sparing.types import OverBudget
 
 
@@ -62,6 +68,7 @@ class Books:
         self._asks: dict[int, AskRow] = {}
         self._visits: dict[int, VisitRow] = {}
         self._events: list[EventRow] = []
+        self._whole: list[tuple] = []
         self._new_examples: dict[int, ExampleRow] = {}
         self._new_asks: dict[int, AskRow] = {}
         self._new_visits: dict[int, VisitRow] = {}
@@ -113,6 +120,10 @@ class Books:
             raise Conflict(f"there is no ask {number} in this study; check the key.")
         return self._asks[number]
 
+    def untold(self, numbers: list[int]) -> dict[int, tuple]:
+        """Number, example, holder, attributes and price of those asks that are open and of which nothing was told."""
+        return {row[0]: row for row in self._rows(UNTOLD, numbers)}
+
     def visit(self, number: int) -> VisitRow:
         """The row of the visit with this number."""
         if number not in self._visits:
@@ -127,12 +138,24 @@ class Books:
 
     # Writing ---------------------------------------------------------------------------------------------------------
 
-    def event(self, kind: str, actor: str, body: dict | str, *, example=None, ask=None, digest=None) -> int:
+    def event(
+        self, kind: str, actor: str, body: dict | str, *, example=None, ask=None, digest=None, told=None, readings=None,
+        y=None,
+    ) -> int:  # fmt: skip
         """Add an event, and return its number."""
         self.head += 1
         text = body if isinstance(body, str) else json_of(body)
-        self._events.append(EventRow(self.study, self.head, self.at, actor, kind, example, ask, digest, text))
+        made = EventRow(self.study, self.head, self.at, actor, kind, example, ask, digest, text, told, readings, y)
+        self._events.append(made)
         return self.head
+
+    def tell_whole(self, answers: list[tuple], price: int) -> range:
+        """Add an event for each of these answers (the columns ``WHOLE``) that settles its example."""
+        self._whole = answers
+        first, self.head = self.head + 1, self.head + len(answers)
+        self.settled, self.changed = self.settled + len(answers), self.head
+        self.pay(price)
+        return range(first, self.head + 1)
 
     def reserve(self, price: int) -> None:
         """Reserve money, or refuse; :meth:`close` checks the row itself again."""
@@ -184,10 +207,12 @@ class Books:
 
     def close(self) -> None:
         """Write it all: the row of the study first, on the condition that money and head allow it."""
-        if not self._events:
+        if self.head == self.seen:
             return
         if execute(self.connection, MOVE, [self]) != 1:
             raise Conflict("somebody else has written at the same time; repeat the call.")
+        if self._whole:
+            self._write_whole()
         examples = self._changed_examples
         for statement, rows in (
             (NEW_EVENT, self._events),
@@ -201,6 +226,14 @@ class Books:
         ):
             if rows:
                 execute(self.connection, statement, list(rows))
+
+    def _write_whole(self) -> None:
+        columns: dict[str, Iterable] = dict(zip(WHOLE, zip(*self._whole, strict=True), strict=True))
+        columns["number"] = range(self.seen + 1, self.head + 1)
+        same = {"study": self.study, "at": self.at, "kind": "tell", "body": ""}
+        execute_columns(self.connection, NEW_TELLS, columns | {name: repeat(value) for name, value in same.items()})
+        execute(self.connection, WHOLE_EXAMPLES, [self])
+        execute(self.connection, WHOLE_ASKS, [self])
 
 
 def json_of(body: dict) -> str:

@@ -16,6 +16,7 @@ from sparing.study.settled import Settled, cells_as_of
 from sparing.study.store import ASK, SNAPSHOT, fetch
 from sparing.study.values import Values, checked_values
 from sparing.study.views import Ask, Example
+from sparing.study.whole import tell_whole
 
 if TYPE_CHECKING:
     from sparing.study.study import Study
@@ -88,6 +89,10 @@ def tell_many(study: "Study", answers: Answers, who: str | None, places: list[st
 
     def work(books):
         events.clear()  # of an attempt whose connection was lost
+        booked = tell_whole(books, told, teller)
+        if booked is not None:
+            events.extend(booked)
+            return books.settled, books.plan
         books.fetch(asks=[number for number, _, _ in told])
         books.fetch(examples=[books.ask(number).example for number, _, _ in told])
         for number, values, y in told:

@@ -3,7 +3,8 @@
 import json
 from dataclasses import dataclass, field
 from math import nan
-from struct import pack
+from struct import error as WrongSize
+from struct import pack, unpack
 
 import sqlalchemy as sa
 
@@ -12,7 +13,8 @@ from sparing.study.store import ASK, EVENT, EXAMPLE, VISIT
 
 EVENT_SECONDS, EXAMPLE_SECONDS = 4e-5, 7e-5  # estimated, to share progress among both
 AT_ONCE = 100  # events or examples between two reports of progress
-UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # errors that a damaged event may cause
+WORDS = {2: "unavailable", 3: "not bought"}  # what is told instead of a number, by its code
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, WrongSize)  # what a damaged event may cause
 
 
 @dataclass
@@ -70,7 +72,8 @@ class Replay:
                 self.problems.append(f"event {expected} is missing")
                 return
             try:
-                getattr(self, f"_{event.kind}")(event, json.loads(event.body))
+                body = {} if event.kind == "tell" else json.loads(event.body)
+                getattr(self, f"_{event.kind}")(event, body)
             except UNREADABLE as error:
                 self.problems.append(f"event {event.number} cannot be read ({error!r})")
                 return
@@ -112,9 +115,10 @@ class Replay:
 
     def _tell(self, event, body) -> None:
         ask, example = self.asks[event.ask], self.examples[event.example]
-        for name, value in body["values"].items():
-            attribute = int(name)
-            if attribute not in ask.told:
+        readings = unpack(f"<{len(event.told)}d", event.readings)
+        for attribute, code, reading in zip(ask.attributes, event.told, readings, strict=True):
+            value = WORDS.get(code, reading)
+            if code != 0 and attribute not in ask.told:
                 price = self.settings.units[attribute]
                 ask.told[attribute] = value
                 if value == "not bought":
@@ -123,8 +127,8 @@ class Replay:
                     ask.paid, self.spent = ask.paid + price, self.spent + price
                 if attribute not in example.known and not example.withdrawn:
                     example.known[attribute], example.event = value, event.number
-        if body["y"] is not None and example.y is None and not example.withdrawn:
-            example.y, example.event = body["y"], event.number
+        if event.y is not None and example.y is None and not example.withdrawn:
+            example.y, example.event = event.y, event.number
         if example.settled is None and not example.withdrawn and not example.is_visit and example.is_complete():
             example.settled = self.changed = event.number
             self.settled += 1
@@ -205,7 +209,7 @@ class Replay:
         return row.number in self.options and told == (self.options[row.number], self.examples[row.number].said)
 
     def _compare_example(self, row, example: _Example) -> None:
-        codes = {"unavailable": 2, "not bought": 3}
+        codes = {word: code for code, word in WORDS.items()}
         known = [example.known.get(attribute) for attribute in example.attributes]
         told = bytes(0 if v is None else codes.get(v, 1) for v in known)
         readings = pack(f"<{len(known)}d", *(v if isinstance(v, float) else nan for v in known))

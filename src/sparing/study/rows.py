@@ -97,8 +97,11 @@ class EventRow:
     kind: str
     example: int | None
     ask: int | None
-    digest: bytes | None
-    body: str
+    digest: bytes | None  # of a correction
+    body: str  # JSON; empty if a tell
+    told: bytes | None = None  # what a tell says of each attribute of its ask: AWAITED if nothing, TOLD, ...
+    readings: bytes | None = None
+    y: float | None = None
 
 
 def _named(record: type) -> list[str]:
@@ -145,7 +148,41 @@ NEW_EVENT, NEW_EXAMPLE, NEW_ASK, NEW_VISIT = (
     sa.insert(table).values({name: sa.bindparam(f"new_{name}") for name in _named(record)})
     for table, record in ((EVENT, EventRow), (EXAMPLE, ExampleRow), (ASK, AskRow), (VISIT, VisitRow))
 )
+NEW_TELLS = sa.insert(EVENT).values(
+    {name: sa.bindparam(f"new_{name}") for name in _named(EventRow) if name != "digest"}
+)
 CHANGED_EXAMPLE = _changed(EXAMPLE, ("state", "told", "readings", "y", "ask", "settled", "event"))
 CHANGED_QUERY = _changed(EXAMPLE, ("attributes",))  # of a visit, besides
 CHANGED_ASK = _changed(ASK, ("told", "paid", "released", "state", "until", "events"))
 CHANGED_VISIT = _changed(VISIT, ("said",))
+
+# Whole answers to asks of which nothing was told: the database itself copies them from their events.
+WHOLE = ("actor", "example", "ask", "told", "readings", "y")
+UNTOLD = {
+    n: sa.select(ASK.c.number, ASK.c.example, ASK.c.holder, ASK.c.attributes, ASK.c.price).where(
+        ASK.c.study == sa.bindparam("of"),
+        ASK.c.number.in_([sa.bindparam(key) for key in KEYS[:n]]),
+        ASK.c.state == sa.literal_column("'open'"),
+        EXAMPLE.c.study == ASK.c.study,
+        EXAMPLE.c.number == ASK.c.example,
+        EXAMPLE.c.state == sa.literal_column("'asked'"),
+    )
+    for n in (1, AT_ONCE)
+}
+_OF_EVENT = EVENT.c.study == sa.bindparam("new_study"), EVENT.c.number > sa.bindparam("new_seen")
+WHOLE_EXAMPLES = (
+    sa.update(EXAMPLE)
+    .where(*_OF_EVENT, EXAMPLE.c.study == EVENT.c.study, EXAMPLE.c.number == EVENT.c.example)
+    .values(
+        {name: EVENT.c[name] for name in ("told", "readings", "y")}
+        | {"state": sa.literal_column("'settled'"), "settled": EVENT.c.number, "event": EVENT.c.number}
+    )
+)
+WHOLE_ASKS = (
+    sa.update(ASK)
+    .where(*_OF_EVENT, ASK.c.study == EVENT.c.study, ASK.c.number == EVENT.c.ask)
+    .values(
+        told=EVENT.c.told, paid=ASK.c.price, state=sa.literal_column("'told'"), until=sa.null(),
+        events=sa.cast(EVENT.c.number, sa.Text),
+    )
+)  # fmt: skip

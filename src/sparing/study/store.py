@@ -4,12 +4,14 @@ The types of columns are written down once, in the migrations that make them.
 """
 
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -22,7 +24,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 2  # of the tables; raised with a migration
+FORMAT = 3  # of the tables; raised with a migration
+LEAST_SQLITE = (3, 33)  # UPDATE ... FROM
 PATIENCE = 60  # seconds to wait for other writers
 PLANNING = 0x504C414E  # the number of PostgreSQL's lock for whoever makes a plan
 RETRIES = 4  # of a call whose connection was lost: every call may be repeated
@@ -37,7 +40,7 @@ def _table(name: str, columns: str) -> sa.TableClause:
 STUDY = _table(
     "study", "id uid name format settings decimals total committed spent head examples visits asks settled changed plan"
 )
-EVENT = _table("event", "study number at actor kind example ask digest body")
+EVENT = _table("event", "study number at actor kind example ask digest body told readings y")
 EXAMPLE = _table("example", "study number name plan attributes state told readings y ask settled event")
 ASK = _table("ask", "study number example holder attributes told price paid released state until events")
 PLAN = _table("plan", "study version event n_settled shares chances sparing")
@@ -51,36 +54,53 @@ SNAPSHOT = _table("snapshot", "study event kind content")
 
 def execute(connection: Connection, statement: sa.Executable, rows: Sequence) -> int:
     """Run a statement for all rows: objects with an attribute for each parameter, whose name begins with ``new_``."""
-    text, names, by_name = _prepared(connection, statement)
-    values = attrgetter(*(name.removeprefix("new_") for name in names))
-    given = [dict(zip(names, values(row), strict=True)) if by_name else values(row) for row in rows]
+    prepared = _prepared(connection, statement)
+    values = attrgetter(*prepared.names)
     cursor = connection.connection.cursor()
-    if len(given) == 1:
-        cursor.execute(text, given[0])
+    if len(rows) == 1:
+        cursor.execute(prepared.text, prepared.given(values(rows[0])))
     else:
-        cursor.executemany(text, given)  # type: ignore[arg-type]  # all of one kind
+        cursor.executemany(prepared.text, list(map(prepared.given, map(values, rows))))
     return cursor.rowcount
+
+
+def execute_columns(connection: Connection, statement: sa.Executable, columns: dict[str, Iterable]) -> None:
+    """Run a statement for many rows, given by columns, of which some may be endless."""
+    prepared = _prepared(connection, statement)
+    rows = zip(*(columns[name] for name in prepared.names), strict=False)
+    connection.connection.cursor().executemany(prepared.text, list(map(prepared.given, rows)))
 
 
 def fetch(connection: Connection, statement: sa.Executable, values: dict) -> list[tuple]:
     """The rows that a query finds."""
-    text, names, by_name = _prepared(connection, statement)
+    prepared = _prepared(connection, statement)
     cursor = connection.connection.cursor()
-    cursor.execute(text, values if by_name else tuple([values[name] for name in names]))
+    cursor.execute(prepared.text, prepared.given(tuple([values[name] for name in prepared.names])))
     return list(cursor.fetchall())
 
 
-def _prepared(connection: Connection, statement: sa.Executable) -> tuple[str, list[str], bool]:
-    """The text, its parameters in order, and whether the driver wants their names."""
+class _Prepared:
+    """The text of a statement, and its parameters in their order."""
+
+    def __init__(self, statement: sa.Executable, dialect: sa.Dialect):
+        compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
+        self.text, self._parameters = str(compiled), list(compiled.positiontup or compiled.params)
+        self.names = [name.removeprefix("new_") for name in self._parameters]
+        self.given: Callable[[tuple], Any] = tuple if compiled.positiontup is not None else self._by_name
+
+    def _by_name(self, values: tuple) -> dict:
+        """The values in the form that PostgreSQL's driver wants; SQLite's takes them as they are."""
+        return dict(zip(self._parameters, values, strict=True))
+
+
+def _prepared(connection: Connection, statement: sa.Executable) -> _Prepared:
     key = statement, connection.dialect.name
     if key not in _COMPILED:
-        compiled = statement.compile(dialect=connection.dialect)  # type: ignore[attr-defined]
-        names = compiled.positiontup
-        _COMPILED[key] = str(compiled), names or list(compiled.params), names is None
+        _COMPILED[key] = _Prepared(statement, connection.dialect)
     return _COMPILED[key]
 
 
-_COMPILED: dict[tuple[sa.Executable, str], tuple[str, list[str], bool]] = {}
+_COMPILED: dict[tuple[sa.Executable, str], _Prepared] = {}
 
 
 class Store:
@@ -106,12 +126,12 @@ class Store:
         """The address, as it may be printed."""
         return self.url.render_as_string(hide_password=True) if "://" in self.address else self.address
 
-    @property
+    @cached_property
     def is_sqlite(self) -> bool:
         """Whether this is a file."""
         return self.url.get_backend_name() == "sqlite"
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """The file of an SQLite database."""
         return Path(str(self.url.database))
@@ -223,6 +243,9 @@ def _url(address: str) -> sa.URL:
 def _engine(url: sa.URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         return sa.create_engine(url, pool_pre_ping=True)
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        least = ".".join(map(str, LEAST_SQLITE))
+        raise StoreError(f"a study needs SQLite {least} or newer, and this Python has {sqlite3.sqlite_version}.")
     engine = sa.create_engine(url, connect_args={"isolation_level": None, "timeout": PATIENCE})
 
     @sa.event.listens_for(engine, "connect")
@@ -235,7 +258,7 @@ def _engine(url: sa.URL) -> Engine:
     def begin(connection):
         # A deferred transaction that writes later may find that others have written since, and must then fail.
         writes = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

@@ -6,7 +6,7 @@ from struct import pack, unpack
 from typing import Any
 
 from sparing import checks
-from sparing.study.rows import NOT_BOUGHT, TOLD, UNAVAILABLE, ExampleRow
+from sparing.study.rows import AWAITED, NOT_BOUGHT, TOLD, UNAVAILABLE, EventRow, ExampleRow
 from sparing.study.settings import Settings
 
 WORDS = {UNAVAILABLE: "unavailable", NOT_BOUGHT: "not bought"}
@@ -36,6 +36,20 @@ def readings_of(row: ExampleRow) -> Iterator[tuple[int, int, float]]:
     """For each attribute that was asked for: its number, its status (TOLD, ...), and its value or NaN."""
     readings = unpack(f"<{len(row.told)}d", row.readings)
     return zip(whole_numbers(row.attributes), row.told, readings, strict=True)
+
+
+def coded(attributes: bytes, values: Values) -> tuple[bytes, bytes]:
+    """What a tell says of each attribute of an ask: its status (AWAITED if nothing), and its value or NaN."""
+    said = [values.get(attribute) for attribute in whole_numbers(attributes)]
+    told = bytes([AWAITED if value is None else CODES.get(value, TOLD) for value in said])
+    return told, pack(f"<{len(said)}d", *[value if isinstance(value, float) else nan for value in said])
+
+
+def decoded(attributes: bytes, event: EventRow) -> Values:
+    """The values of a tell that :func:`coded` stored."""
+    told, readings = event.told or b"", event.readings or b""
+    each = zip(whole_numbers(attributes), told, unpack(f"<{len(told)}d", readings), strict=True)
+    return {attribute: WORDS.get(code, reading) for attribute, code, reading in each if code != AWAITED}
 
 
 # As people see them ---------------------------------------------------------------------------------------------------
