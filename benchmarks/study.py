@@ -6,6 +6,7 @@
 were measured by turns in one run, the best of each.
 """
 
+import itertools
 import json
 import os
 import sqlite3
@@ -14,13 +15,14 @@ import tempfile
 import time
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from sparing import Study
-from sparing.study import books, store
+from sparing.study import books, calls, store, values, whole
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "study")]  # the clients and the server that the tests use, too
@@ -97,14 +99,9 @@ def begun(path: Path, n: int) -> tuple[Study, list]:
     return study, [(ask, dict(zip(ask.names, generator.normal(size=5).tolist(), strict=True)), 1.5) for ask in asks]
 
 
-def bytes_of_a_tell(path: Path) -> int:
-    """Bytes that one tell writes to rows: its event, and what changes of its ask and example."""
-    with sqlite3.connect(path / "study.db") as connection:
-        lengths = "length(body) + length(digest) + length(actor) + length(kind) + 4 * 8"
-        event = connection.execute(f"SELECT avg({lengths}) FROM event WHERE kind = 'tell'").fetchone()[0]
-        row = connection.execute("SELECT avg(length(told) + length(readings) + 5 * 8) FROM example").fetchone()[0]
-        ask = connection.execute("SELECT avg(length(told) + length(events) + 4 * 8) FROM ask").fetchone()[0]
-    return round(event + row + ask)
+def texts_of(answers: list) -> list[str]:
+    """The answers as JSON: what somebody without a study would write to a table of their own."""
+    return [json.dumps([ask.key, values, y]) for ask, values, y in answers]
 
 
 def bare(path: Path) -> sqlite3.Connection:
@@ -119,11 +116,11 @@ def bare(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def timed(work) -> float:
+def timed(work, clock=time.perf_counter) -> float:
     """Seconds."""
-    began = time.perf_counter()
+    began = clock()
     work()
-    return time.perf_counter() - began
+    return clock() - began
 
 
 class SameRows:
@@ -134,21 +131,25 @@ class SameRows:
         self.connection = sqlite3.connect(path / "copy.db", isolation_level=None)
         for pragma in ("journal_mode=WAL", "synchronous=FULL"):
             self.connection.execute(f"PRAGMA {pragma}")
-        self.ran, self.real = [], books.execute
-        books.execute = self.execute
+        self.ran, self.real = [], (books.execute, books.execute_columns)
+        books.execute, books.execute_columns = self.execute, self.execute_columns
 
     def execute(self, connection, statement, rows):
         """In place of the store's own: remember what was run."""
-        self.ran.append((statement, list(rows), connection))
-        return self.real(connection, statement, rows)
+        self.ran.append((statement, lambda names: [attrgetter(*names)(row) for row in rows], connection))
+        return self.real[0](connection, statement, rows)
 
-    def again(self) -> float:
+    def execute_columns(self, connection, statement, columns):
+        """The same, of rows that are given by columns."""
+        self.ran.append((statement, lambda names: list(zip(*map(columns.get, names), strict=False)), connection))
+        return self.real[1](connection, statement, columns)
+
+    def again(self, clock) -> float:
         """Seconds of the statements since the last call, in one transaction."""
         given = []
         for statement, rows, connection in self.ran:
-            text, names, _ = store._prepared(connection, statement)
-            values = attrgetter(*(name.removeprefix("new_") for name in names))
-            given.append((text, [values(row) for row in rows]))
+            prepared = store._prepared(connection, statement)
+            given.append((prepared.text, rows(prepared.names)))
         self.ran.clear()
 
         def run():
@@ -157,37 +158,68 @@ class SameRows:
                 self.connection.executemany(text, rows)
             self.connection.execute("COMMIT")
 
-        return timed(run)
+        return timed(run, clock)
+
+
+class NoBooks:
+    """Books that store nothing: what is left of a tell is Python, which checks dictionaries and packs numbers."""
+
+    def __init__(self, study: Study, batch: list):
+        packed = {calls.number_of(study, ask): values.packed(ask.attributes) for ask, _, _ in batch}
+        self.asks = {number: (number, number, "lab", attributes, 5) for number, attributes in packed.items()}
+        self.study, self.batch = study, batch
+
+    def untold(self, numbers):
+        """All of them."""
+        return self.asks
+
+    def tell_whole(self, answers, price):
+        """In place of writing."""
+
+    def tell(self):
+        """A tell of all answers, without a database."""
+        whole.tell_whole(self, calls.checked_answers(self.study, self.batch, None), None)
 
 
 def speed(quick: bool) -> None:
-    """Tells relative to bare SQLite: a text of as many bytes in one table, and the same rows in the same tables."""
-    few, batches = (60, 3) if quick else (FEW, 10)
-    print("\n| place | tells in a commit | of bare commits of as many bytes | of bare commits of the same rows |")
-    print("| --- | --- | --- | --- |")
-    for place in PLACES:
+    """Tells relative to bare SQLite: elapsed time on a disk, and processor time in memory, where nothing is waited for.
+
+    Bare SQLite writes to one table of a key and a text: the answers as JSON, made before the clock starts, or while it
+    runs. Then the statements of the study by themselves; and how fast a study could be if it wrote one bare row.
+    """
+    few, batches = (60, 3) if quick else (FEW, 20)
+    print("\n| place | tells in a commit | of texts at hand | of answers as JSON | of the same rows | at best | µs |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for place, clock in (("disk", time.perf_counter), ("memory", time.process_time)):
         with folder(place) as path:
             study, answers = begun(path, few + batches * MANY + 1)
             study.tell_many([answers.pop()])
-            size, connection, row = bytes_of_a_tell(path), bare(path), iter(range(10**9))
-            same = SameRows(study, path)
+            connection, numbers, same = bare(path), itertools.count(), SameRows(study, path)
             for n, rounds in ((1, few), (MANY, batches)):
-                times: list[tuple[float, float, float]] = []
+                times = []
                 for _ in range(rounds):
                     batch = [answers.pop() for _ in range(n)]
-                    ours = timed(lambda batch=batch, study=study: study.tell_many(batch))
-                    texts = [(next(row), "x" * size) for _ in range(n)]
-                    times.append((ours, timed(lambda texts=texts, c=connection: write_texts(c, texts)), same.again()))
-                ours, as_bytes, as_rows = (min(taken) for taken in zip(*times, strict=True))
-                print(f"| {place} | {n:,} | {as_bytes / ours:.2f} | {as_rows / ours:.2f} |", flush=True)
-            books.execute = same.real
+                    ours = timed(partial(study.tell_many, batch), clock)
+                    as_rows, python = same.again(clock), timed(NoBooks(study, batch).tell, clock)
+                    rows = list(zip(numbers, texts_of(batch), strict=False))
+                    at_hand = timed(partial(write_texts, connection, rows), clock)
+                    as_json = timed(
+                        lambda b=batch, c=connection, n=numbers: write_texts(c, zip(n, texts_of(b), strict=False)),
+                        clock,
+                    )
+                    times.append((ours, at_hand, as_json, as_rows, python))
+                ours, at_hand, as_json, as_rows, python = (min(taken) for taken in zip(*times, strict=True))
+                ratios = [at_hand / ours, as_json / ours, as_rows / ours, at_hand / (at_hand + python)]
+                shown = " | ".join(f"{ratio:.2f}" for ratio in ratios)
+                print(f"| {place} | {n:,} | {shown} | {1e6 * ours / n:.1f} |", flush=True)
+            books.execute, books.execute_columns = same.real
             study.close()
 
 
-def write_texts(connection: sqlite3.Connection, texts: list) -> None:
+def write_texts(connection: sqlite3.Connection, rows) -> None:
     """One transaction of bare SQLite."""
     connection.execute("BEGIN IMMEDIATE")
-    connection.executemany("INSERT INTO t VALUES (?, ?)", texts)
+    connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
     connection.execute("COMMIT")
 
 

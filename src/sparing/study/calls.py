@@ -76,27 +76,17 @@ Answers = Iterable[tuple[Ask | str, Mapping[str, Any], Any]]
 
 def tell_many(study: "Study", answers: Answers, who: str | None, places: list[str] | None = None) -> list[int]:
     """Tell all of these answers or none; ``places`` say in messages where each of them stands."""
-    settings = study.settings
-    told: list[tuple[int, Values, float | None]] = []
+    settings, teller = study.settings, None if who is None else actor(who)
+    told = checked_answers(study, answers, places)
     events: list[int] = []
-    try:
-        for ask, values, y in answers:
-            target = None if y is None else settings.target(y)
-            told.append((number_of(study, ask), checked_values(settings, values), target))
-    except ValueError as error:
-        raise _placed(error, places, len(told)) from error
-    teller = None if who is None else actor(who)
 
     def work(books):
-        events.clear()  # of an attempt whose connection was lost
-        booked = tell_whole(books, told, teller)
-        if booked is not None:
-            events.extend(booked)
-            return books.settled, books.plan
-        books.fetch(asks=[number for number, _, _ in told])
-        books.fetch(examples=[books.ask(number).example for number, _, _ in told])
-        for number, values, y in told:
-            events.append(tells.tell(books, settings, number, values, y, teller or books.ask(number).holder))
+        events[:] = tell_whole(books, told, teller) or ()
+        if not events:
+            books.fetch(asks=[number for number, _, _ in told])
+            books.fetch(examples=[books.ask(number).example for number, _, _ in told])
+            for number, values, y in told:
+                events.append(tells.tell(books, settings, number, values, y, teller or books.ask(number).holder))
         return books.settled, books.plan
 
     try:
@@ -106,6 +96,21 @@ def tell_many(study: "Study", answers: Answers, who: str | None, places: list[st
     if study._make_plans and settled >= study._plans.due(plan):
         catch_up(study)
     return events
+
+
+def checked_answers(
+    study: "Study", answers: Answers, places: list[str] | None
+) -> list[tuple[int, Values, float | None]]:
+    """The number of each ask, values by the number of their attribute, and the target as a number; or an error."""
+    settings = study.settings
+    told: list[tuple[int, Values, float | None]] = []
+    try:
+        for ask, values, y in answers:
+            target = None if y is None else settings.target(y)
+            told.append((number_of(study, ask), checked_values(settings, values), target))
+    except ValueError as error:
+        raise _placed(error, places, len(told)) from error
+    return told
 
 
 def _placed(error: Exception, places: list[str] | None, at: int) -> Exception:
