@@ -54,7 +54,7 @@ def test_from_a_price_list_to_a_model_by_spreadsheet(made, tmp_path):
     assert made("import", "heart.db", "answers.csv") == "8 rows with values, 8 of them new\n"
     assert made("import", "heart.db", "answers.csv") == "8 rows with values, 0 of them new\n"
     said = made("ask", "heart.db", "--many", "50", "--who", "lab", "--output", "more.csv")
-    assert re.search(r"\d of 50 asks: this query costs", said)
+    assert re.search(r"\d of 50 asks, and no more: this query costs", said)
     assert "is left; nothing was reserved" in made("ask", "heart.db", "--many", "2", fails=True)
     with Study.open("heart.db") as study:
         key = study.asks()[0].key

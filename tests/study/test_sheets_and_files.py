@@ -90,12 +90,17 @@ def test_a_sheet_of_a_partly_told_ask_shows_what_is_known(study, tmp_path):
     ("change", "message"),
     [
         (lambda row, ask: row | {ask.names[0]: "5,1"}, r"line 2 of answers.csv: \w+ is '5,1'; give a number"),
-        (lambda row, ask: row | {ask.names[0]: "inf"}, "line 2 of answers.csv.*finite number"),
+        (lambda row, ask: row | {ask.names[0]: "inf"}, r"line 2 of answers.csv: \w+ is 'inf'; give a number"),
         (
             lambda row, ask: row | {"key": "nonsense", ask.names[0]: "1"},
             "line 2 of answers.csv: 'nonsense' is not the key",
         ),
         (lambda row, ask: {**row, "target": "high"}, "line 2 of answers.csv: the target is 'high'"),
+        (lambda row, ask: {**row, "target": "inf"}, "line 2 of answers.csv: the target is 'inf'"),
+        (
+            lambda row, ask: row | {"example": "patient-1", ask.names[0]: "1"},
+            "line 2 of answers.csv: its key is that of 'patient-0', but its example is 'patient-1'",
+        ),
         (lambda row, ask: {**row, "glucoze": "5"}, "a column 'glucoze', which is no attribute"),
         (lambda row, ask: {"example": "x", "glucose": "5"}, "no column 'key'"),
     ],
@@ -107,6 +112,22 @@ def test_bad_sheets_change_nothing(study, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
         study.tell_sheet(tmp_path / "answers.csv")
     assert study._state().head == 1
+
+
+def test_an_empty_sheet_is_named(study, tmp_path):
+    (tmp_path / "answers.csv").write_text("\n")
+    with pytest.raises(InputError, match=r"answers\.csv is empty"):
+        study.tell_sheet(tmp_path / "answers.csv")
+
+
+def test_decimal_commas_where_semicolons_separate(study, tmp_path):
+    ask = study.ask("patient-0", who="lab")
+    study.write_sheet([ask], tmp_path / "asks.csv")
+    (row,) = sheet_rows(tmp_path / "asks.csv")
+    write_rows(tmp_path / "answers.csv", [row | dict.fromkeys(ask.names, "5,25") | {"target": "-0,5"}], separator=";")
+    assert study.tell_sheet(tmp_path / "answers.csv") == (1, 1)
+    assert study.example("patient-0").values == dict.fromkeys(ask.names, 5.25)
+    assert study.example("patient-0").y == -0.5
 
 
 def test_a_sheet_with_one_conflict_is_refused_whole(study, tmp_path):

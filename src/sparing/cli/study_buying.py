@@ -68,7 +68,7 @@ def _asked(study, examples: list[str], many: int, who: str | None) -> list:
         except OverBudget as error:
             if not asks:
                 raise
-            print(f"{len(asks)} of {many} asks: {error}")
+            print(f"{len(asks):,} of {many:,} asks, and no more: {error}")
             break
     return asks
 
@@ -93,7 +93,7 @@ def import_command(
     """Tell all that a sheet says: rows in any order, filled in part, sent twice."""
     with opened(address, name, sheet) as study:
         rows, new = study.tell_sheet(sheet, who=who)
-        print(f"{rows:,} rows with values, {new:,} of them new")
+        print(f"{rows:,} {'row' if rows == 1 else 'rows'} with values, {new:,} of them new")
 
 
 @study_app.command("cancel")

@@ -166,7 +166,7 @@ class Books:
     def _over_budget(self, price: int, total: int) -> OverBudget:
         left = total - self.committed - self.more
         costs, has, of = (money.text(units, self.decimals) for units in (price, left, total))
-        return OverBudget(f"this query costs {costs}, but {has} of {of} is left; nothing was reserved.")
+        return OverBudget(f"this query costs {costs}, but {has} of {of} is left; nothing was reserved for it.")
 
     def release(self, price: int) -> None:
         """Give reserved money back."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import sqlalchemy as sa
 
 from sparing.cells import Cells
+from sparing.files import InputError
 from sparing.study import amending, asks, sheets, tells, transfer
 from sparing.study.books import Books
 from sparing.study.errors import Conflict
@@ -121,10 +122,25 @@ def _placed(error: Exception, places: list[str] | None, at: int) -> Exception:
 def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
     """Tell a sheet; how many lines it has that say something, and how many of them were new."""
     answers = sheets.read_sheet(study, path)
+    study._store.read(lambda connection: _refuse_moved(study, Books(connection, study._id, lock=False), answers))
     head = state(study).head
-    told = [(key, values, target) for _, key, values, target in answers]
-    events = tell_many(study, told, who, places=[place for place, _, _, _ in answers]) if told else []
+    told = [(each.key, each.values, each.target) for each in answers]
+    events = tell_many(study, told, who, places=[each.place for each in answers]) if told else []
     return len(events), len({event for event in events if event > head})
+
+
+def _refuse_moved(study: "Study", books: Books, answers: list[sheets.Answer]) -> None:
+    """Refuse lines whose key belongs to another example than the one they name: a column was sorted by itself."""
+    for answer in answers:
+        try:
+            name = books.example(books.ask(number_of(study, answer.key)).example).name
+        except (Conflict, ValueError) as error:
+            raise _placed(error, [answer.place], 0) from error
+        if answer.example not in ("", name):
+            raise InputError(
+                f"{answer.place}: its key is that of {name!r}, but its example is {answer.example!r}",
+                "sort whole rows, never single columns",
+            )
 
 
 def correct(study: "Study", name: str, values, y, expected: int, who: str | None, why: str) -> int:

@@ -2,8 +2,9 @@
 
 import csv
 from collections.abc import Iterable
+from math import isfinite, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sparing.files import InputError, write_csv
 from sparing.study.rows import NOT_BOUGHT, UNAVAILABLE
@@ -41,8 +42,18 @@ def _shown(value) -> str:
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
-def read_sheet(study, path) -> list[tuple[str, str, dict[str, Any], Any]]:
-    """For each line with values: its place in the file, the key of its ask, values by attribute, and target or None."""
+class Answer(NamedTuple):
+    """A line with values: its place in the file, key and example of its ask, values by attribute, target or None."""
+
+    place: str
+    key: str
+    example: str  # "" if the sheet does not say
+    values: dict[str, Any]
+    target: Any
+
+
+def read_sheet(study, path) -> list[Answer]:
+    """The lines of a sheet that say something."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")
@@ -54,11 +65,13 @@ def read_sheet(study, path) -> list[tuple[str, str, dict[str, Any], Any]]:
         raise InputError(f"{path.name} cannot be read as a sheet: {first_line(error)}", "save it as CSV") from error
 
 
-def _read(study, path: Path) -> list[tuple[str, str, dict[str, Any], Any]]:
+def _read(study, path: Path) -> list[Answer]:
     answers = []
     with opened(path) as file:
         header, separator, above = read_header(file)
         header = [name.strip() for name in header]
+        if not header:
+            raise InputError(f"{path.name} is empty", "give a sheet that `sparing study ask` wrote")
         refuse_repeated(header, path.name)
         refuse_unknown(["key"], header, "column", path.name)
         known = {*OWN, *IGNORED, *study.settings.attributes}
@@ -72,41 +85,40 @@ def _read(study, path: Path) -> list[tuple[str, str, dict[str, Any], Any]]:
             if len(cells) != len(header):
                 raise InputError(f"{line} has {len(cells)} cells for {len(header)} columns", "keep all columns")
             row = {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+            comma = separator != ","  # then numbers may have decimal commas
             filled = {name: row[name] for name in study.settings.attributes if row.get(name, "") not in ("", NOT_ASKED)}
-            values = {name: _value(study.settings, name, text, line) for name, text in filled.items()}
-            target = _target(study, row.get("target", ""), line)
+            values = {name: _value(study.settings, name, text, line, comma) for name, text in filled.items()}
+            target = _target(study, row.get("target", ""), line, comma)
             if values or target is not None:
-                answers.append((line, row["key"], values, target))
+                answers.append(Answer(line, row["key"], row.get("example", ""), values, target))
     return answers
 
 
-def _value(settings: Settings, name: str, text: str, line: str) -> float | str:
+def _value(settings: Settings, name: str, text: str, line: str, comma: bool) -> float | str:
     if text.lower() in SPELLINGS or name in settings.codes:
         return SPELLINGS.get(text.lower(), text)
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"{line}: {name} is {text!r}",
-            "give a number with a decimal point, 'unavailable', 'not bought', or leave it empty until it is known",
-        ) from None
+    others = "'unavailable', 'not bought', or leave it empty until it is known"
+    return _number(text, comma, f"{line}: {name} is {text!r}", f", {others}")
 
 
-def _target(study, text: str, line: str):
+def _target(study, text: str, line: str, comma: bool):
     """The target: a number, or the label with this spelling."""
     if not text:
         return None
     classes = study.settings.classes
     if classes is None:
-        return _number(text, line)
+        return _number(text, comma, f"{line}: the target is {text!r}")
     labels = {str(label): label for label in classes}
     if text not in labels:
         raise InputError(f"{line}: the target is {text!r}", f"give one of {', '.join(labels)}")
     return labels[text]
 
 
-def _number(text: str, line: str) -> float:
+def _number(text: str, comma: bool, problem: str, others: str = "") -> float:
     try:
-        return float(text)
+        number = float(text.replace(",", ".") if comma else text)
     except ValueError:
-        raise InputError(f"{line}: the target is {text!r}", "give a number with a decimal point") from None
+        number = nan
+    if not isfinite(number):
+        raise InputError(problem, f"give a number with a decimal point{others}")
+    return number
