@@ -12,6 +12,7 @@ from alembic import command
 from alembic.config import Config
 
 from sparing.study import Conflict, StoreError, Study, migrations, upgrade
+from sparing.study.databases import backup
 from sparing.study.store import EVENT, FORMAT, Store
 
 pytestmark = pytest.mark.filterwarnings("ignore:the two dearest", "ignore::sklearn.exceptions.ConvergenceWarning")
@@ -65,6 +66,17 @@ def test_files_of_all_formats_are_read_after_an_upgrade(path, tmp_path):
         ask = study.asks()[0]
         study.tell(ask, dict.fromkeys(ask.names, 1.0), y=0.5)
         assert study.model().predict(np.ones((1, 4))).shape == (1,)
+
+
+def test_a_backup_can_be_made_before_an_upgrade(tmp_path):
+    copy, kept = tmp_path / "study.db", tmp_path / "kept.db"
+    shutil.copy(PARTS, copy)
+    backup(copy, kept)
+    upgrade(copy)
+    with pytest.raises(StoreError, match="sparing study upgrade"):
+        Study.open(kept)
+    with pytest.raises(StoreError, match="there is no study"):
+        backup(tmp_path / "nothing.db", tmp_path / "copy.db")
 
 
 @pytest.fixture

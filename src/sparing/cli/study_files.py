@@ -33,11 +33,13 @@ def merge_command(
 
 
 @study_app.command("backup")
-def backup_command(address: Address, output: Output, name: Name = None, force: Force = False) -> None:
-    """Copy a study's file while others write to it."""
-    with opened(address, name) as study:
+def backup_command(address: Address, output: Output, force: Force = False) -> None:
+    """Copy a study's file, of any format, while others write to it."""
+    with refusals(address):
+        from sparing.study.databases import backup
+
         writer = Writer([output], inputs=[address], force=force)
-        writer.write("backup", output, lambda path: study.backup(path, force=True))
+        writer.write("backup", output, lambda path: backup(address, path, force=True))
 
 
 @study_app.command("upgrade")

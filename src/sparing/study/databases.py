@@ -1,4 +1,4 @@
-"""Functions that need no open study: finding and upgrading a database, and merging exported files."""
+"""Functions that need no open study: finding, copying and upgrading a database, and merging exported files."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -35,6 +35,14 @@ def merge(paths: Iterable, output) -> int:
     together = transfer.merged((str(path), transfer.read_exports(path)) for path in paths)
     transfer.write_exports(together, output)
     return len(together)
+
+
+def backup(address, path, *, force: bool = False) -> None:
+    """Copy an SQLite study of any format; :meth:`Study.backup` does so for one that is open."""
+    with closing(store_at(address)) as store:
+        from sparing.study import transfer
+
+        transfer.backup(store, path, force=force)
 
 
 def upgrade(address) -> None:

@@ -341,7 +341,7 @@ class Study:
 
     def backup(self, path, *, force: bool = False) -> None:
         """Copy an SQLite study safely while others write to it; do not copy its file by other means."""
-        self._calls.transfer.backup(self, path, force=force)
+        self._calls.transfer.backup(self._store, path, force=force)
 
     # Within ----------------------------------------------------------------------------------------------------------
 

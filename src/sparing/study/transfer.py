@@ -16,6 +16,7 @@ from sparing.cells import Cells
 from sparing.files import UNFINISHED, InputError, refuse_to_replace, write_csv, written_whole
 from sparing.study.errors import Conflict, StoreError
 from sparing.study.settings import Settings
+from sparing.study.store import Store
 from sparing.study.values import checked_values, shown_values
 from sparing.tables.names import first_line, refuse_unknown
 from sparing.tables.text import opened, read_header
@@ -167,11 +168,12 @@ def cells_of(exports: Exports, settings: Settings) -> Cells:
 # Whole ----------------------------------------------------------------------------------------------------------------
 
 
-def backup(study, path, *, force: bool = False) -> None:
-    """Copy a study's file while others write to it, by SQLite's own interface; whole or not at all."""
-    store = study._store
+def backup(store: Store, path, *, force: bool = False) -> None:
+    """Copy the file of a study of any format while others write to it, by SQLite's own interface; whole or not."""
     if not store.is_sqlite:
         raise StoreError("this study is on PostgreSQL; back it up with pg_dump.")
+    if not store.has_tables():
+        raise StoreError(f"there is no study in {store.shown!r}; check the address.")
     refuse_to_replace(path, inputs=[store.path], force=force)
     beside = Path(path).with_name(f".sparing-{token_hex(8)}{UNFINISHED}")
     try:
