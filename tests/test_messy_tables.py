@@ -256,6 +256,9 @@ def test_text_that_is_meant_as_numbers_or_dates_is_pointed_out(tmp_path, monkeyp
     ]
     assert "though 51 of 60 values are numbers, but not 'old'; make them numbers" in warned[0]
     assert "write numbers as 1234.5 and dates as 2024-05-31" in warned[1]
+    with pytest.warns(UserWarning, match="is text") as caught:
+        bought_pilot("data.csv", "y", 2, None, 60, 0)
+    assert [f"sparing: warning: {warning.message}" for warning in caught] == warned
 
 
 # Planning -----------------------------------------------------------------------------------------------------------
