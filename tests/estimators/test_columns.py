@@ -155,6 +155,8 @@ def test_what_is_no_use_is_named_and_never_bought():
         "column 'name' is text that differs in every row, like an identifier, and is never bought; leave it out.",
         "column 'number' is a different whole number in every row; if it is an identifier, leave it out.",
     ]
+    (note,) = learn_columns(X[["number"]].astype(str))[1]
+    assert note.endswith("never bought; turn it into numbers.")
     looks = np.bincount(model.learner_.bought.attributes, minlength=8)
     assert ((looks == 0) == X.columns.isin(["name", "empty"])).all()
     assert model.predict(X).shape == (200,)

@@ -194,9 +194,10 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             found = _categories(column)
             if _all_distinct(column, n_seen):
                 kind, found = NOTHING, found[:0]
+                advice = "turn it into numbers" if _reads_as_numbers(column.dropna()).all() else "leave it out"
                 notes.append(
                     f"column {name!r} is text that differs in every row, like an identifier, and is never bought; "
-                    "leave it out."
+                    f"{advice}."
                 )
             elif not hasattr(column, "cat"):
                 notes += _odd_text(column, name)
@@ -256,12 +257,17 @@ def _zeros(frame, places: list[int]) -> np.ndarray:
     return np.zeros((len(frame), len(places)))
 
 
-def _odd_text(column, name) -> list[str]:
-    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from."""
+def _reads_as_numbers(texts) -> np.ndarray:
+    """Which texts are numbers."""
     from pandas import to_numeric
 
+    return ~np.isnan(to_numeric(texts.astype(str), errors="coerce").to_numpy(np.float64))
+
+
+def _odd_text(column, name) -> list[str]:
+    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from."""
     counts = column.value_counts()
-    numbers = to_numeric(counts.index.astype(str), errors="coerce").notna()
+    numbers = _reads_as_numbers(counts.index)
     if 2 * counts[numbers].sum() > counts.sum() and numbers.sum() > MOST_LEVELS:
         other = "" if numbers.all() else f", but not {str(counts.index[~numbers][0])!r}"
         return [
