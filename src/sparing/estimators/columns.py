@@ -286,8 +286,9 @@ def _dates(column, name) -> np.ndarray:
     """Dates in nanoseconds, in universal time; NaT for missing ones. Text must be ISO 8601, where days come last."""
     from pandas import to_datetime
 
-    none = _is_numeric(column)  # pandas would take numbers as nanoseconds
-    given = column.astype(object).mask(column.notna(), None) if none else column
+    given = column
+    if _is_numeric(column):  # pandas would take them as nanoseconds
+        given = column.astype(object).mask(column.notna(), None)
     dates = to_datetime(given, utc=True, format="ISO8601", errors="coerce")
     wrong = column[column.notna() & dates.isna()]
     if len(wrong):
