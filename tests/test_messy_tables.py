@@ -135,7 +135,40 @@ def test_decimal_commas(tmp_path, separator, suffix):
     assert table.X["c"].tolist() == ["1,5x", "2,5", "x", "x"]  # not all of it is numbers
     quoted = tmp_path / "quoted.csv"
     quoted.write_text('a,y\n"1,5",1\n"2,5",2\n"3,5",4\n')
-    assert read_table(quoted, "y", as_is=True).X["a"].tolist() == ["1,5", "2,5", "3,5"]  # or thousands?
+    assert read_table(quoted, "y", as_is=True).X["a"].tolist() == [1.5, 2.5, 3.5]  # thousands have three digits
+
+
+@pytest.mark.parametrize(
+    ("separator", "texts", "numbers"),
+    [
+        (",", ["$1,200", "$950", "-$3.50"], [1200, 950, -3.5]),
+        (",", ["12.5%", "3 %", "0"], [12.5, 3, 0]),
+        (",", ["1,234,567", "12", "unknown"], [1234567, 12, np.nan]),
+        (",", ["-", "4", "n.a."], [np.nan, 4, np.nan]),
+        (",", ["-", "--", "-"], [np.nan] * 3),
+        (",", ["3,25", "4", "5,5"], [3.25, 4, 5.5]),
+        (";", ["1.234,50", "12", "1 000,5"], [1234.5, 12, 1000.5]),
+        (";", ["1.200 €", "950 €", "3.000 €"], [1200, 950, 3000]),
+        (";", ["1.5e3", "−2", "#DIV/0!"], [1500, -2, np.nan]),
+        (",", ["$5", "€5", "$6"], None),
+        (",", ["50%", "0.5", "2%"], None),
+        (",", ["1,2,3", "4", "5"], None),
+        (",", ["12 a", "4", "5"], None),
+        (",", ["030 123 456", "4", "5"], None),
+    ],
+)
+def test_numbers_as_people_write_them(tmp_path, separator, texts, numbers):
+    """Each was a category, and the column next to useless; as a target it was refused for having too many classes."""
+    lines = [f'"{text}"{separator}{y}' for text, y in zip(texts, (1, 2, 4), strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join([f"a{separator}y", *lines]), encoding="utf-8")
+    found = read_table(tmp_path / "data.csv", "y", as_is=True).X["a"].tolist()
+    np.testing.assert_array_equal(found, texts if numbers is None else numbers)
+
+
+def test_thousands_that_are_taken_for_decimals_are_pointed_out(tmp_path):
+    (tmp_path / "data.tsv").write_text("a\ty\n1,200\t1\n950\t2\n2,500\t4\n")
+    with pytest.warns(UserWarning, match=r"column 'a': '1,200' is read as 1.2; write it without a comma if that is wr"):
+        assert read_table(tmp_path / "data.tsv", "y", as_is=True).X["a"].tolist() == [1.2, 950.0, 2.5]
 
 
 def test_only_dates_that_cannot_be_mistaken_are_dates(tmp_path):
@@ -204,6 +237,28 @@ def test_what_cannot_be_learnt_from_is_named_by_the_command(tmp_path, monkeypatc
     assert result.exit_code == 0, result.output
     assert "warning: column 'id' is text that differs in every row" in result.stderr
     assert "warning: column 'empty' has no value at all" in result.stderr
+
+
+def test_text_that_is_meant_as_numbers_or_dates_is_pointed_out(tmp_path, monkeypatch):
+    """A few words among numbers, or dates of a country, cost a column its meaning without a word."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"]).assign(y=rng.normal(size=60))
+    frame["age"] = [str(20 + i) if i % 7 else "old" for i in range(60)]
+    frame["day"] = [f"{1 + i % 28}.{1 + i % 11}.2024" for i in range(60)]
+    frame.loc[1:2, "day"] = "1.1.2024"  # or it would look like an identifier
+    frame["ward"] = rng.choice(["A", "B"], 60)
+    frame.to_csv("data.csv", index=False)
+    warned = run("fit", "data.csv", "--target", "y", "--budget", 2, "--quiet").stderr.splitlines()
+    assert [line.split(";")[0].split(",")[0] for line in warned] == [
+        "sparing: warning: column 'age' is text",
+        "sparing: warning: column 'day' is text with 58 distinct values",
+    ]
+    assert "though 51 of 60 values are numbers, but not 'old'; make them numbers" in warned[0]
+    assert "write numbers as 1234.5 and dates as 2024-05-31" in warned[1]
+    with pytest.warns(UserWarning, match="is text") as caught:
+        bought_pilot("data.csv", "y", 2, None, 60, 0)
+    assert [f"sparing: warning: {warning.message}" for warning in caught] == warned
 
 
 # Planning -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """`sparing predict`: a saved model on the rows of another file, whose columns are found by name."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 from sparing import BudgetClassifier, BudgetRidge, load_model, save_model
 from sparing.cli import app
 from sparing.predicting import predict_rows
+from sparing.tables import read_rows
 
 RNG = np.random.default_rng(3)
 NAMES = ["age", "dose", "weight"]
@@ -58,7 +60,7 @@ def test_what_is_left_out_is_said(folder):
     new.to_csv("new.csv")
     result = run("predict", "sparing-fit-model.sparing", "new.csv", "--keep", "id")
     assert result.exit_code == 0, result.output
-    assert "columns '', 'room' are not used: the model was not fitted with them." in result.output
+    assert "columns 'column 1', 'room' are not used: the model was fitted without." in result.output
     assert "column 'outcome' is what is predicted; its values were not used." in result.output
     written = pd.read_csv("sparing-predictions.csv")
     assert written["prediction"].notna().all()
@@ -157,3 +159,40 @@ def test_categories_that_were_never_seen_are_pointed_out():
         "column 'ward': 'C' and 1 more never seen when the model was fitted: taken as unknown."
     ]
     assert predict_rows(model, new[1:3]).notes == []
+
+
+def test_codes_of_categories_are_found_however_they_are_written(tmp_path, monkeypatch):
+    """Beside a missing value, code 1 was read as 1.0, a category never seen; so it was for `--known grade=1`."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"grade": rng.choice(["1", "2", "A"], 80), "x": rng.normal(size=80)})
+    frame.assign(y=frame["grade"].map({"1": 0.0, "2": 5.0, "A": 9.0}) + frame["x"]).to_csv("data.csv", index=False)
+    assert run("fit", "data.csv", "--target", "y", "--budget", 2, "--quiet").exit_code == 0
+    (tmp_path / "new.csv").write_text("grade,x\n1,0\n2,0\n,0\n")
+    result = run("predict", "sparing-fit-model.sparing", "new.csv")
+    assert "never seen" not in result.output
+    low, high, middle = pd.read_csv("sparing-predictions.csv")["prediction"]
+    assert low < 1.0 < 4.0 < min(middle, high)
+    model = load_model("sparing-fit-model.sparing")
+    np.testing.assert_array_equal(model.predict(pd.DataFrame({"grade": [1.0, None], "x": 0.0})), [low, middle])
+    assert model.visit({"grade": 1.0, "x": 0.0}).prediction == pytest.approx(low)
+    assert model.visit({"grade": "1", "x": 0.0}).prediction == pytest.approx(low)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("day", "05.04.2021", "column 'day' holds dates; got '05.04.2021': write dates as 2024-05-31."),
+        ("day", "20210405", "column 'day' holds dates; got '20210405': write dates as 2024-05-31."),
+        ("x", "ten", "column 'x' was numeric when the model was fitted; could not convert string to float: 'ten'."),
+    ],
+)
+def test_values_of_another_kind_are_refused(tmp_path, column, value, message):
+    """A date of another country had day and month exchanged, and one without hyphens was taken as nanoseconds."""
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 300, 60), "D")
+    frame = pd.DataFrame({"day": days, "x": rng.normal(size=60)})
+    model = BudgetRidge(2, random_state=0).fit(frame, frame["x"])
+    (tmp_path / "new.csv").write_text(f"{column}\n{value}\n")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        predict_rows(model, read_rows(tmp_path / "new.csv"))

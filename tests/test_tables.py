@@ -176,9 +176,13 @@ def test_a_repeated_column_does_not_leak_the_target(tmp_path, frame):
     [
         ("a,b,y\n1,2,3,4\n5,6,7,8\n", "row 1 has 4 values for the 3 columns of data.csv"),
         ("a,b,y\n1,2,3\n1,2,3,4,5\n", "line 3 has 5 values for the 3 columns of data.csv"),
+        (
+            "Sales of 2024\n\na,b,y\n1,2,3\n",
+            "first line of data.csv is just 'Sales of 2024'; begin with the header",
+        ),
         ("\n\na,b,y\n", "data.csv has a header but no rows"),
         ("\n\n", "data.csv is empty"),
-        ("a,b,y\n1,2,\xff", "data.csv cannot be read as a table: 'utf-8' codec"),
+        ("a,b,y\n1,2,\xff", "cannot be read as UTF-8 text, because of the byte 0xff; save it as UTF-8"),
     ],
 )
 def test_rows_that_do_not_fit_the_header_are_refused(tmp_path, text, message):
@@ -193,6 +197,33 @@ def test_blank_lines_marks_quotes_and_trailing_separators_are_accepted(tmp_path)
     (tmp_path / "data.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     table = read_table(tmp_path / "data.csv", "y")
     assert (table.names, table.y.tolist()) == (["a;\n1", "b"], [3.0, 6.0, 10.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("a,b,y\n1,é,3\n2,ü,4\n3,é,5\n", "utf-16"),
+        ("sep=;\na;b;y\n1;é;3\n2;ü;4\n3;é;5\n", "utf-8"),
+        ("a|b|y\n1|é|3\n2|ü|4\n3|é|5\n", "utf-8"),
+        ("a, b , y\n1, é, 3\n2, ü , 4\n3, é, 5\n", "utf-8"),
+        ("a,b,y,,\n1,é,3,,\n2,ü,4,,\n3,é,5,,\n", "utf-8"),
+        ("a,b,y\r\n1,é,3\r\n2,ü,4\r\n3,é,5\r\n", "utf-8-sig"),
+    ],
+    ids=["UTF-16", "declared separator", "bars", "blanks", "empty columns", "Windows"],
+)
+def test_what_spreadsheets_and_databases_write(tmp_path, text, encoding):
+    (tmp_path / "data.csv").write_bytes(text.encode(encoding))
+    table = read_table(tmp_path / "data.csv", "y", as_is=True)
+    assert table.names == ["a", "b"]
+    assert table.X["b"].tolist() == ["é", "ü", "é"]
+    assert (table.X["a"].tolist(), table.y.tolist()) == ([1, 2, 3], [3.0, 4.0, 5.0])
+
+
+def test_a_column_without_a_name_can_be_left_out(tmp_path, frame):
+    """It was called '', which no option can name."""
+    frame.drop(columns="sex").to_csv(tmp_path / "data.csv")
+    assert read_table(tmp_path / "data.csv", "score").names == ["column 1", "age", "dose", "ill"]
+    assert read_table(tmp_path / "data.csv", "score", drop=["column 1"]).names == ["age", "dose", "ill"]
 
 
 def test_booleans_and_whole_numbers_with_gaps_stay_what_they_are(tmp_path):
@@ -314,7 +345,7 @@ def test_price_lists_in_every_dialect(tmp_path, start, separator):
         ("attribute,cost\na,-1\n", "has the cost '-1'"),
         ("attribute,cost\na,nan\n", "has the cost 'nan'"),
         ("", "has no columns attribute and cost"),
-        ("attribute,cost\na,\xff\n", "cannot be read as a price list"),
+        ("attribute,cost\na,\xff\n", "prices.csv cannot be read as UTF-8 text"),
     ],
 )
 def test_bad_price_lists_are_refused(tmp_path, text, message):

@@ -96,7 +96,10 @@ def second_moments(values, n_attributes: int | None = None) -> np.ndarray:
 
 def costs(values, n_attributes: int, *, free: bool = False) -> np.ndarray:
     """One positive price per attribute; with ``free``, prices may be zero."""
-    prices = np.array(values, dtype=np.float64)
+    try:
+        prices = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs must be numbers, without a sign of money: {error}.") from error
     if prices.shape != (n_attributes,):
         raise ValueError(
             f"costs has shape {prices.shape} for {n_attributes} attributes; pass one price per attribute, in column "

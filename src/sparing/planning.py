@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+from warnings import warn
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -212,7 +213,9 @@ def bought_pilot(
     prices = None if costs is None else read_prices(costs, table.names)
     X, levels = table.X[:n_rows], None
     if is_frame(X):
-        columns, _ = learn_columns(table.X)
+        columns, notes = learn_columns(table.X)
+        for note in notes:
+            warn(note, UserWarning, stacklevel=3)
         X, levels = columns.encode(X), columns.levels
     learner = PairwiseMoments(
         len(table.names),

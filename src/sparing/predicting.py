@@ -73,13 +73,15 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
     target = getattr(model, "target_name_", None)
     others = [str(name) for name in frame.columns if name not in wanted and name not in keep]
     if missing:
-        near = [(name, other) for name in missing for other in get_close_matches(name, others, 1, cutoff=0.8)]
+        plain = {other.casefold(): other for other in others}
+        found = ((name, get_close_matches(name.casefold(), plain, 1, cutoff=0.8)) for name in missing)
+        near = [(name, plain[other]) for name, found_names in found for other in found_names]
         hint = f" Is {near[0][1]!r} meant for {near[0][0]!r}?" if near else ""
         notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.{hint}")
     notes += _unseen_categories(model, frame)
     left_out = [name for name in others if name != target]
     if left_out:
-        notes.append(f"{these(left_out, 'column')} not used: the model was not fitted with them.")
+        notes.append(f"{these(left_out, 'column')} not used: the model was fitted without.")
     if target in others:
         notes.append(f"column {target!r} is what is predicted; its values were not used.")
     return frame.reindex(columns=wanted), notes
@@ -87,11 +89,10 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
 
 def _unseen_categories(model, frame) -> list[str]:
     """Notes about categories that the model does not know, which count as missing values."""
-    known = model._columns.categories_by_name if model._columns is not None else {}
-    notes = []
-    for name in known.keys() & set(frame.columns):
-        new = sorted(set(frame[name].dropna().astype(str)) - set(known[name].astype(str)))
-        if new:
+    columns, notes = model._columns, []
+    categorical = [] if columns is None else [name for name in columns.categories_by_name if name in frame.columns]
+    for name in categorical:
+        if new := columns.unseen(frame[name], columns.names.index(name)):
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             notes.append(f"column {name!r}: {new[0]!r}{more} never seen when the model was fitted: taken as unknown.")
     return sorted(notes)

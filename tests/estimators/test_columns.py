@@ -5,6 +5,7 @@ from datetime import date
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -154,6 +155,8 @@ def test_what_is_no_use_is_named_and_never_bought():
         "column 'name' is text that differs in every row, like an identifier, and is never bought; leave it out.",
         "column 'number' is a different whole number in every row; if it is an identifier, leave it out.",
     ]
+    (note,) = learn_columns(X[["number"]].astype(str))[1]
+    assert note.endswith("never bought; turn it into numbers.")
     looks = np.bincount(model.learner_.bought.attributes, minlength=8)
     assert ((looks == 0) == X.columns.isin(["name", "empty"])).all()
     assert model.predict(X).shape == (200,)
@@ -165,6 +168,22 @@ def test_what_is_neither_number_nor_text_is_refused_by_name(values):
     frame = pd.DataFrame({"x": np.arange(40.0), "odd": values, "z": np.arange(40.0)})
     with pytest.raises(ValueError, match="column 'odd' holds values of kind"):
         BudgetRidge(2).fit(frame, np.arange(40.0))
+
+
+def test_what_is_no_frame_of_distinct_names_is_refused():
+    """Both ended in an error of another library."""
+    with pytest.raises(ValueError, match="two columns are named 'age'; rename one of them"):
+        BudgetRidge(2).fit(NUMBERS.set_axis(["age", "b", "age"], axis=1), TARGET)
+    with pytest.raises(ValueError, match="Expected a 2-dimensional container but got"):
+        BudgetRidge(2).fit(NUMBERS["age"], TARGET)
+
+
+def test_tables_of_arrow_are_taken_like_frames():
+    """So are those of polars, which convert themselves in the same way."""
+    X, y = penguins(200)
+    table = pyarrow.Table.from_pandas(X, preserve_index=False)
+    model = BudgetRidge(3, random_state=0).fit(table, y)
+    np.testing.assert_array_equal(model.predict(table), BudgetRidge(3, random_state=0).fit(X, y).predict(X))
 
 
 def test_text_where_numbers_were_is_refused_by_name():
@@ -225,6 +244,7 @@ def test_columns_without_names_have_numbers():
             "costs names 'glucse', but there is no such column; did you mean 'glucose'?",
         ),
         ({"costs": {"age": 1.0}}, "costs has no value for 'glucose', 'insulin'; name every column"),
+        ({"costs": PRICES | {"age": "$2"}}, "costs must be numbers, without a sign of money: could not convert"),
         ({"costs": PRICES | {"age": -1.0}}, "costs must be non-negative and finite; got -1.0"),
         (
             {"costs": pd.Series([1.0, 2.0, 3.0])},

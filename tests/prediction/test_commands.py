@@ -1,6 +1,7 @@
 """The commands `route` and `visit`, driven by a script in place of a person."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
@@ -39,6 +40,18 @@ def test_a_visit_shows_prediction_price_and_worth_after_each_answer(model, monke
     assert lines[-1] == "stop: the budget buys nothing more"
     assert visit.known[route[0].name] == 0.05
     assert (visit.spent, len(visit.known)) == (3.0, 2)
+
+
+def test_a_misspelt_category_is_asked_for_again(monkeypatch, capsys):
+    """It was paid for and taken as unavailable, without a word."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"ward": rng.choice(["north", "south"], 80), "x": rng.normal(size=80)})
+    model = BudgetRidge(2, random_state=0).fit(frame, 5.0 * (frame["ward"] == "north") + frame["x"])
+    answering(monkeypatch, "nroth", "north", "")
+    visit = model.visit()
+    hold_visit(visit, list(frame), [], model._columns)
+    assert "column 'ward' has no category 'nroth' in the model; did you mean 'north'?" in capsys.readouterr().out
+    assert visit.known == {"ward": "north"}
 
 
 def test_a_visit_can_be_stopped(model, monkeypatch, capsys):

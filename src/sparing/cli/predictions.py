@@ -28,7 +28,8 @@ def predict_command(
         from sparing.predicting import predict_rows
         from sparing.tables import read_rows
 
-        fitted, rows = load_model(model), read_rows(data)
+        fitted = load_model(model)
+        rows = read_rows(data, text=() if fitted._columns is None else list(fitted._columns.categories_by_name))
         predictions = predict_rows(fitted, rows, keep=names_in(keep), source=data.name)
         if not quiet:
             _show(fitted, data.name, predictions)
@@ -40,7 +41,8 @@ def _show(model, name: str, predictions) -> None:
 
     target = getattr(model, "target_name_", None)
     of = f" of {target!r}" if target else ""
-    print(f"{name}: {len(predictions.rows):,} rows; a model{of} that was fitted to {model.n_iter_:,} examples")
+    n = len(predictions.rows)
+    print(f"{name}: {n:,} row{'s' * (n != 1)}; a model{of} that was fitted to {model.n_iter_:,} examples")
     words = [name for name in predictions.columns if name != "standard error"]
     table = table_of("First predictions", predictions.columns, words=words)
     for row in predictions.rows[:SHOWN]:

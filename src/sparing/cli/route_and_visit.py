@@ -70,12 +70,16 @@ def visit_command(
         from sparing.estimators.model_files import load_model
 
         fitted = load_model(model)
+        names, columns = list(getattr(fitted, "feature_names_in_", ())), fitted._columns
         values = {column_of(fitted, name): value for name, value in values_in(known).items()}
+        for name, value in values.items():
+            if columns is not None and name in names:
+                columns.refuse_unseen(names.index(name), value)
         visit = fitted.visit(
             values, price_of_error=price_of_error, target_std=target_std, budget=budget,
             **prices_of(fitted, costs),
         )  # fmt: skip
-        hold_visit(visit, list(getattr(fitted, "feature_names_in_", ())), list(getattr(fitted, "classes_", ())))
+        hold_visit(visit, names, list(getattr(fitted, "classes_", ())), columns)
 
 
 def _refuse_missing(*paths: Path | None) -> None:
@@ -85,8 +89,11 @@ def _refuse_missing(*paths: Path | None) -> None:
             refuse_missing_file(path)
 
 
-def hold_visit(visit, names: list[str], labels: list) -> None:
-    """Ask in the terminal until the visit ends or somebody says stop."""
+def hold_visit(visit, names: list[str], labels: list, columns=None) -> None:
+    """Ask in the terminal until the visit ends or somebody says stop.
+
+    With ``columns``, a category that the model does not know is asked for again: it may be misspelt.
+    """
     print(standing(visit, labels))
     while (query := visit.ask()) is not None:
         offer = visit.offer
@@ -96,6 +103,9 @@ def hold_visit(visit, names: list[str], labels: list) -> None:
             print("stopped")
             break
         try:
+            for column, answer in zip(query.attributes, answers, strict=True):
+                if columns is not None:
+                    columns.refuse_unseen(column, answer)
             visit.tell(query, answers)
         except ValueError as error:  # the loop asks again
             print(f"  {error} An empty line says that the value is unavailable; stop ends the visit.")

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from sparing import checks
-from sparing.estimators.columns import Columns, is_frame, learn_columns
+from sparing.estimators.columns import Columns, as_frame, is_frame, learn_columns
 from sparing.estimators.from_source import encoded, is_source, with_targets
 
 
@@ -50,6 +50,7 @@ class CheckedInput:
         if is_source(X):
             raise ValueError("partial_fit takes rows in memory; pass a source to fit, with all its examples.")
         checks.refuse_missing_targets(y)
+        X = as_frame(X)
         if not reset and self._columns is not None and is_frame(X) and list(X.columns) == self._columns.names:
             self._columns.refuse_news(X)
         checked, y = self._check_X(X, y=y, reset=reset, ensure_all_finite=False, **more)

@@ -5,13 +5,18 @@ Each column stays one attribute, which is bought, priced and reported under its 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sparing.models.bases import MOST_LEVELS
+from sparing.models.summary import LOOKS_FOR_A_SCALE
+
 NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
 LEAST_ROWS = 20  # rows from which a column of distinct values looks like an identifier
+LISTED = 8  # categories in a message
 DAY = np.timedelta64(1, "D")
 OBJECTS = {  # types that pandas infers for columns of objects
     "integer": NUMBER, "floating": NUMBER, "mixed-integer-float": NUMBER, "decimal": NUMBER, "boolean": NUMBER,
@@ -21,7 +26,12 @@ OBJECTS = {  # types that pandas infers for columns of objects
 
 def is_frame(X) -> bool:
     """Whether X is a pandas data frame."""
-    return hasattr(X, "iloc") and hasattr(X, "dtypes")
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def as_frame(X):
+    """A table of polars or Arrow as a pandas data frame; anything else unchanged."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not is_frame(X) else X
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +103,9 @@ class Columns:
         for at, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
             column = frame.iloc[:, at]
             if kind == CATEGORY:
-                new = set(_texts(column)) - {None, *self.categories[at].tolist()}
-                if new:
+                if new := self.unseen(column, at):
                     raise ValueError(
-                        f"column {name!r} has the category {min(new)!r}, which was not among the first rows; declare "
+                        f"column {name!r} has the category {new[0]!r}, which was not among the first rows; declare "
                         "all categories from the first call of partial_fit on, by a pandas.CategoricalDtype."
                     )
             elif kind == NOTHING and _is_numeric(column) and column.notna().any():
@@ -104,6 +113,26 @@ class Columns:
                     f"column {name!r} has values, but had none among the first rows, and is never bought; begin "
                     "partial_fit with rows that have some, or leave it out."
                 )
+
+    def unseen(self, column, at: int) -> list[str]:
+        """The texts in a column that are none of its categories, sorted."""
+        return sorted(set(self._spelled(column, at)) - {None, *self.categories[at].tolist()})
+
+    def refuse_unseen(self, at: int, value) -> None:
+        """Refuse a value that is none of its column's categories, and name those that are."""
+        if self.kinds[at] == CATEGORY and value == value and np.isnan(self.number(at, value)):
+            known = self.categories[at].tolist()
+            near = get_close_matches(str(value), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, known[:LISTED]))}."
+            raise ValueError(f"column {self.names[at]!r} has no category {value!r} in the model; {hint}")
+
+    def _spelled(self, column, at: int) -> np.ndarray:
+        """Every value as text; a number as its category writes it, since 1 is 1.0 beside a missing value."""
+        texts, known = _texts(column), set(self.categories[at].tolist())
+        for row, value in enumerate(column.tolist()):
+            if texts[row] not in known and isinstance(value, int | float) and float(value).is_integer():
+                texts[row] = next((text for text in (str(int(value)), str(float(value))) if text in known), texts[row])
+        return texts
 
     def _numbers(self, frame, places: list[int]) -> np.ndarray:
         part = frame.iloc[:, places]
@@ -114,11 +143,11 @@ class Columns:
             raise ValueError(f"column {wrong!r} was numeric when the model was fitted; {error}.") from error
 
     def _days(self, frame, places: list[int]) -> np.ndarray:
-        dates = np.column_stack([_dates(frame.iloc[:, at]) for at in places])
+        dates = np.column_stack([_dates(frame.iloc[:, at], self.names[at]) for at in places])
         return np.where(np.isnat(dates), np.nan, (dates - self.first_days[places]) / DAY)
 
     def _codes(self, frame, places: list[int]) -> np.ndarray:
-        return self._encoder.transform(np.column_stack([_texts(frame.iloc[:, at]) for at in places]))
+        return self._encoder.transform(np.column_stack([self._spelled(frame.iloc[:, at], at) for at in places]))
 
     @cached_property
     def _encoder(self):
@@ -148,6 +177,9 @@ def as_number(at: int, value, name=None) -> float:
 
 def learn_columns(frame) -> tuple[Columns, list[str]]:
     """The columns of a frame, and warnings about odd ones."""
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"two columns are named {twice!r}; rename one of them.")
     names, kinds, categories, first_days, notes = list(frame.columns), [], [], [], []
     for at, name in enumerate(names):
         column = frame.iloc[:, at]
@@ -157,15 +189,18 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             kind = NOTHING
             notes.append(f"column {name!r} has no value at all, and is never bought; leave it out.")
         elif kind == DATE:
-            first = np.nanmin(_dates(column))
+            first = np.nanmin(_dates(column, name))
         elif kind == CATEGORY:
             found = _categories(column)
             if _all_distinct(column, n_seen):
                 kind, found = NOTHING, found[:0]
+                advice = "turn it into numbers" if _reads_as_numbers(column.dropna()).all() else "leave it out"
                 notes.append(
                     f"column {name!r} is text that differs in every row, like an identifier, and is never bought; "
-                    "leave it out."
+                    f"{advice}."
                 )
+            elif not hasattr(column, "cat"):
+                notes += _odd_text(column, name)
         elif _is_whole(column) and _all_distinct(column, n_seen):
             notes.append(
                 f"column {name!r} is a different whole number in every row; if it is an identifier, leave it out."
@@ -222,11 +257,43 @@ def _zeros(frame, places: list[int]) -> np.ndarray:
     return np.zeros((len(frame), len(places)))
 
 
-def _dates(column) -> np.ndarray:
-    """Dates in nanoseconds, in universal time; NaT for missing ones."""
+def _reads_as_numbers(texts) -> np.ndarray:
+    """Which texts are numbers."""
+    from pandas import to_numeric
+
+    return ~np.isnan(to_numeric(texts.astype(str), errors="coerce").to_numpy(np.float64))
+
+
+def _odd_text(column, name) -> list[str]:
+    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from."""
+    counts = column.value_counts()
+    numbers = _reads_as_numbers(counts.index)
+    if 2 * counts[numbers].sum() > counts.sum() and numbers.sum() > MOST_LEVELS:
+        other = "" if numbers.all() else f", but not {str(counts.index[~numbers][0])!r}"
+        return [
+            f"column {name!r} is text, and each value a category, though {counts[numbers].sum():,} of {counts.sum():,} "
+            f"values are numbers{other}; make them numbers, and any others missing values, if that is what they are."
+        ]
+    if len(counts) > MOST_LEVELS and counts.iloc[0] < LOOKS_FOR_A_SCALE:
+        return [
+            f"column {name!r} is text with {len(counts):,} distinct values, none in {LOOKS_FOR_A_SCALE} rows, so "
+            "nothing can be learnt from it; leave it out, or write numbers as 1234.5 and dates as 2024-05-31."
+        ]
+    return []
+
+
+def _dates(column, name) -> np.ndarray:
+    """Dates in nanoseconds, in universal time; NaT for missing ones. Text must be ISO 8601, where days come last."""
     from pandas import to_datetime
 
-    return to_datetime(column, utc=True).dt.tz_localize(None).to_numpy("datetime64[ns]")
+    given = column
+    if _is_numeric(column):  # pandas would take them as nanoseconds
+        given = column.astype(object).mask(column.notna(), None)
+    dates = to_datetime(given, utc=True, format="ISO8601", errors="coerce")
+    wrong = column[column.notna() & dates.isna()]
+    if len(wrong):
+        raise ValueError(f"column {name!r} holds dates; got {str(wrong.iloc[0])!r}: write dates as 2024-05-31.")
+    return dates.dt.tz_localize(None).to_numpy("datetime64[ns]")
 
 
 def _texts(column) -> np.ndarray:

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
-from sparing.estimators.columns import as_number, is_frame
+from sparing.estimators.columns import as_frame, as_number, is_frame
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.classes import Classes
 from sparing.models.conditional import FromKnown
@@ -46,6 +46,7 @@ class KnownInPart:
 
     def _check_rows(self, X):
         """Rows to predict for: NaN is a missing value, and so is every column that a DataFrame lacks."""
+        X = as_frame(X)
         names = list(getattr(self, "feature_names_in_", ()))
         given = list(getattr(X, "columns", ()))
         if names and given != names and hasattr(X, "reindex") and set(given) < set(names):
@@ -130,6 +131,7 @@ class KnownInPart:
         (True, True)
         """
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
+        source = as_frame(source)
         source = self._check_rows(source) if is_frame(source) else source
         return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
 

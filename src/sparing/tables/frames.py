@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from sparing.files import InputError
 from sparing.tables.names import first_line, refuse_repeated, refuse_unknown, some, these
+from sparing.tables.numbers import numbers_written
 from sparing.tables.text import opened, read_header
 
 MOST_INDICATORS = 1000  # maximum number of indicators of one column of text
-MISSING = ["?", " ?"]  # missing values besides those of pandas: empty, NA, NaN, N/A, null, None and the like
-DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
+MISSING = ["?"]  # missing values besides those of pandas: empty, NA, NaN, N/A, null, None and the like
 ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 TOO_LONG = re.compile(r"Expected \d+ fields in line (\d+), saw (\d+)")
 
@@ -73,16 +74,17 @@ def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
     return np.concatenate(parts, axis=1) if other else numbers, used
 
 
-def read_frame(path: Path) -> Any:
-    """All columns of a file under their names, as pandas reads them."""
-    frame, names = _frame(path)
+def read_frame(path: Path, text: Collection[str] = ()) -> Any:
+    """All columns of a file under their names, as pandas reads them, but those in ``text`` as text."""
+    frame, names = _frame(path, text)
     frame = frame.iloc[:, : len(names)]
     frame.columns = names
     return frame
 
 
-def _frame(path: Path) -> tuple[Any, list[str]]:
+def _frame(path: Path, text: Collection[str] = ()) -> tuple[Any, list[str]]:
     """The file as a data frame, and the names of its columns."""
+    notes: list[str] = []
     try:
         import pandas
     except ImportError:
@@ -90,7 +92,8 @@ def _frame(path: Path) -> tuple[Any, list[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd tables are refused below with a message of our own
-            frame, names = _parquet(pandas, path) if path.suffix.lower() == ".parquet" else _csv(pandas, path)
+            is_parquet = path.suffix.lower() == ".parquet"
+            frame, names = _parquet(pandas, path) if is_parquet else _csv(pandas, path, text, notes)
     except ImportError:
         raise ImportError(f'reading {path.name} needs pyarrow; run: pip install "sparing[table]"') from None
     except InputError:
@@ -99,6 +102,8 @@ def _frame(path: Path) -> tuple[Any, list[str]]:
         raise InputError(f"{path.name} cannot be read as a table: {first_line(error)}", "check the file") from error
     if not len(frame):
         raise InputError(f"{path.name} has a header but no rows", "it needs one line per example")
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=4)
     return frame, names
 
 
@@ -112,8 +117,8 @@ def _parquet(pandas, path: Path) -> tuple[Any, list[str]]:
     return frame, names
 
 
-def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
-    """The file as a data frame, and the names of its columns.
+def _csv(pandas, path: Path, text: Collection[str], notes: list[str]) -> tuple[Any, list[str]]:
+    """The file as a data frame, and the names of its columns; notes are added about what may be meant otherwise.
 
     The header is read without pandas, which would rename repeated columns, and shift columns if rows are too long. One
     more column than the header has catches such rows.
@@ -122,7 +127,7 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
         names, separator, n_lines = read_header(file)
         if not names:
             raise InputError(f"{path.name} is empty", "it needs a header and one line per example")
-        refuse_repeated(names, path.name)
+        refuse_repeated([name for name in names if name], path.name)
         try:
             frame = pandas.read_csv(
                 file,
@@ -131,6 +136,8 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
                 names=range(len(names) + 1),
                 index_col=False,
                 na_values=MISSING,
+                dtype={at: str for at, name in enumerate(names) if name in text} or None,
+                skipinitialspace=True,
                 low_memory=False,  # joining chunks column by column is slow for wide tables
             )
         except pandas.errors.EmptyDataError:
@@ -146,21 +153,37 @@ def _csv(pandas, path: Path) -> tuple[Any, list[str]]:
         raise _too_long(path, f"row {row} has {len(names) + 1} values", names)
     words = [at for at, dtype in enumerate(frame.dtypes[: len(names)]) if dtype.kind not in "biuf"]
     for at in words:
-        frame.isetitem(at, _typed(frame.iloc[:, at], separator))
-    return frame, names
+        column = frame.iloc[:, at]
+        is_text = names[at] in text
+        frame.isetitem(at, column.str.strip() if is_text else _typed(column, separator, names[at], notes))
+    return _named(frame, names, path.name)
 
 
-def _typed(column, separator: str):
-    """A column of text as numbers with decimal commas, or as dates, if all of its values are such.
+def _named(frame, names: list[str], file: str) -> tuple[Any, list[str]]:
+    """The columns with names: nameless ones, such as an index, are named by their place, or left out if empty."""
+    kept = [at for at, name in enumerate(names) if name or frame.iloc[:, at].notna().any()]
+    names = [names[at] or f"column {at + 1}" for at in kept]
+    refuse_repeated(names, file)
+    return frame if len(kept) == frame.shape[1] - 1 else frame.iloc[:, kept], names
 
-    A decimal comma is possible only if commas do not separate columns. Dates must be in ISO 8601, where day and month
-    cannot be confused.
+
+def _typed(column, separator: str, name: str, notes: list[str]):
+    """A column of text as numbers, or as dates, if all of its values are such.
+
+    Dates must be in ISO 8601, where day and month cannot be confused.
     """
     texts = column.dropna()
     if not len(texts) or not all(isinstance(text, str) for text in texts):
         return column
-    if separator != "," and texts.str.fullmatch(DECIMAL_COMMA).all():
-        return column.str.replace(",", ".", regex=False).astype("float64")
+    if (found := numbers_written(texts.unique(), commas_separate=separator == ",")) is not None:
+        numbers, doubtful = found
+        if doubtful:
+            number = f"{numbers[doubtful]:g}"
+            notes.append(
+                f"column {name!r}: {doubtful!r} is read as {number}; write it without a comma if that is wrong."
+            )
+        return column.map(numbers).astype("float64")
+    column, texts = column.str.strip(), texts.str.strip()
     if texts.str.fullmatch(ISO_DATE).all():
         from pandas import to_datetime
 
@@ -170,6 +193,8 @@ def _typed(column, separator: str):
 
 
 def _too_long(path: Path, what: str, names) -> InputError:
+    if len(names) == 1:
+        return InputError(f"{what}, but the first line of {path.name} is just {names[0]!r}", "begin with the header")
     return InputError(f"{what} for the {len(names)} columns of {path.name}", "quote values that hold the separator")
 
 

@@ -60,11 +60,10 @@ def _read(path: Path) -> dict[str, tuple[float, str]]:
     """Cost and group by attribute."""
     with opened(path) as file:
         header, separator, n_lines = read_header(file)
-        header = [name.strip() for name in header]
         if not {"attribute", "cost"} <= set(header):
             raise InputError(f"{path.name} has no columns attribute and cost", "add a header with these names")
         refuse_repeated(header, path.name)
-        reader = csv.reader(file, delimiter=separator)
+        reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
         prices: dict[str, tuple[float, str]] = {}
         for values in reader:
             if not values:
@@ -72,7 +71,7 @@ def _read(path: Path) -> dict[str, tuple[float, str]]:
             line = f"line {reader.line_num + n_lines} of {path.name}"
             if len(values) != len(header):
                 raise InputError(f"{line} has {len(values)} values for {len(header)} columns", "give one per column")
-            row = dict(zip(header, values, strict=True))
+            row = dict(zip(header, map(str.strip, values), strict=True))
             if row["attribute"] in prices:
                 raise InputError(f"{line} prices {row['attribute']!r} a second time", "keep one of the two")
             cost = row["cost"] if separator == "," else row["cost"].replace(",", ".")

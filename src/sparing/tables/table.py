@@ -1,5 +1,6 @@
 """Tables from files of any supported kind: attributes and a target."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,11 +107,14 @@ def labelled(X, values: list, names: list[str], target: str, task: str | None, *
     return Table(X, y, names, target, classes, n_dropped, dropped=tuple(drop))
 
 
-def read_rows(path) -> Any:
-    """The rows of a data file to predict, without a target: a data frame, or the matrix of an npz file."""
+def read_rows(path, *, text: Collection[str] = ()) -> Any:
+    """The rows of a data file to predict, without a target: a data frame, or the matrix of an npz file.
+
+    Columns named in ``text`` are read as text even where all of it looks like numbers, as codes of categories may.
+    """
     path = Path(path)
     refuse_data_path(path)
-    return read_matrix(path)[0] if path.suffix.lower() == ".npz" else read_frame(path)
+    return read_matrix(path)[0] if path.suffix.lower() == ".npz" else read_frame(path, text)
 
 
 def _refuse_infinity(X, names: list[str]) -> None:
