@@ -76,13 +76,6 @@ def test_the_best_has_the_least_mean_and_others_are_within_errors_of_paired_diff
     assert comparison(common, common).among([0, 1]) == (0, [0, 1])
 
 
-def test_the_mean_target_is_taken_where_nothing_is_clearly_better():
-    common, own, error = paired()
-    for gain, kept in ((1.99, [2]), (2.01, [0, 1])):
-        found = comparison(common + own - gain * error, common + 1.0, common)  # the last is the mean target
-        assert selection._better_than_the_mean(found) == kept
-
-
 @pytest.mark.parametrize(("excess", "gain", "chosen"), [(1.99, 1.01, 1), (2.01, 1.01, 0), (1.99, 0.99, 0)])
 def test_of_those_not_clearly_worse_the_likelier_is_taken(excess, gain, chosen):
     """By two standard errors of losses, and one of log-likelihoods, if cells are not likelier without correlations."""
@@ -185,7 +178,7 @@ def test_the_model_is_the_average_of_those_chosen(monkeypatch):
     cells = uniform_cells(X, y, 4).in_order()
     monkeypatch.setattr(CrossValidation, "among", lambda self, candidates: (2, [0, 1, 2]))
     model = select(cells, [fixed("a", w, 3.0 * w), fixed("b", 11.0 * w, 99.0 * w)])
-    np.testing.assert_allclose(model.weights, 5.0 * w)
+    np.testing.assert_allclose(model.weights, np.array(model.facts["shrinkage"]) * 5.0 * w)
     np.testing.assert_allclose(model.intercept, y.mean() - summarize(cells).means @ model.weights)
     assert model.facts["families"] == ["a", "b"]
     assert model.facts["setting"] == "b: number 0"
@@ -200,8 +193,10 @@ def test_what_was_chosen_and_why_is_told():
     facts = model.facts
     assert facts["setting"] == "b: number 1"
     share = seen_share(cells, summarize(cells), model)
-    risk = whole_row_risk(found.targets, found.predictions[2], found.predictions[2], share)
+    predictions = np.array(facts["shrinkage"]) * found.predictions[2]
+    risk = whole_row_risk(found.targets, predictions, predictions, share)
     assert facts | risk.facts == facts
+    assert 0.9 < facts["shrinkage"][0] < 1.0
     assert facts["families"] == ["b"]
     assert "of 4 candidates with lines, b (number 1) predicts held-out targets best" in facts["why"]
     assert "no other is near it" in facts["why"]

@@ -90,6 +90,11 @@ class Basis:
         return np.concatenate([[0], np.cumsum([column.values.shape[1] for column in self.columns])])
 
     @property
+    def columns_of_functions(self) -> np.ndarray:
+        """The number of the column that each function is of."""
+        return np.repeat(np.arange(len(self.columns)), np.diff(self.starts))
+
+    @property
     def size(self) -> int:
         """The number of functions of all columns."""
         return int(self.starts[-1])
@@ -127,8 +132,8 @@ class Basis:
 
     def by_column(self, of_functions: np.ndarray, otherwise) -> np.ndarray:
         """The sum over each column's functions; ``otherwise`` for a column without functions."""
-        sums = np.bincount(np.repeat(np.arange(len(self.columns)), np.diff(self.starts)),
-                           weights=of_functions[: self.size], minlength=len(self.columns))  # fmt: skip
+        added = of_functions[: self.size]
+        sums = np.bincount(self.columns_of_functions, weights=added, minlength=len(self.columns))
         return np.where(np.diff(self.starts) > 0, sums, otherwise)
 
 

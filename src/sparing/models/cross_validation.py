@@ -37,6 +37,7 @@ class Fits(NamedTuple):
     candidates: list[Candidate]
     summary: Summary
     target_range: list[np.ndarray]  # standardized: predictions are clipped to it
+    columns: np.ndarray | None = None  # the column of each function, if there are functions
 
     def seen(self, cells: Cells, chosen: Sequence[int]) -> list[SeenParts]:
         """What some of them predict from the seen part of examples, and how likely they make it."""
@@ -131,7 +132,7 @@ def cross_validate(
     names: list[tuple[int, str]] = []
     targets, predictions, likelihoods, fits, expanded = [], [], [], [], []
     for cells in parts:
-        _, learnt, summary, judged, hidden = transformed(kind, levels, *cells)
+        basis, learnt, summary, judged, hidden = transformed(kind, levels, *cells)
         expanded.append(split := Split(learnt, judged, hidden))
         found = []
         for at, family in enumerate(competing):
@@ -140,7 +141,7 @@ def cross_validate(
         names = [(at, c.setting) for at, c in found]
         means, spreads = summary.target_means, summary.target_spreads
         ends = [(end(split.learnt.targets, axis=0) - means) / spreads for end in (np.min, np.max)]
-        fits.append(Fits([c for _, c in found], summary, ends))
+        fits.append(Fits([c for _, c in found], summary, ends, None if basis is None else basis.columns_of_functions))
         seen = fits[-1].seen(split.judged, range(len(found)))
         targets.append((split.judged.targets - means) / spreads)
         predictions.append([part.predictions for part in seen])

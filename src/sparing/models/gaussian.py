@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
 from sparing.models.bases import Basis
 from sparing.models.calibration import Calibration
@@ -82,6 +83,12 @@ class Gaussian:
         if self.dense is not None:
             return self.dense @ weights
         return self.loadings @ (self.loadings.T @ weights) + self.noise[:, None] * weights
+
+    def variances_along(self, rows: sparse.csr_array) -> np.ndarray:
+        """The variance of the combination of variables that each sparse row gives."""
+        if self.dense is not None:
+            return np.asarray(rows.multiply(rows @ self.dense).sum(axis=1)).ravel()
+        return np.sum((rows @ self.loadings) ** 2, axis=1) + rows.power(2) @ self.noise
 
     def column(self, variable: int) -> np.ndarray:
         """The covariances of one variable with all others, without forming the matrix."""

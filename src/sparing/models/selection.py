@@ -12,7 +12,6 @@ from sparing.models.bases import LINES, Kind, transformed
 from sparing.models.blocks import standard_error
 from sparing.models.calibration import HeldOut
 from sparing.models.cross_validation import (
-    CLEARLY,
     STANDARD_ERRORS,
     CrossValidation,
     Split,
@@ -27,6 +26,7 @@ from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
+from sparing.models.shrinkage import shrinkage
 from sparing.models.summary import Summary, pair_moments, summarize
 from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, mostly_seen, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
@@ -131,11 +131,13 @@ def select(
 ) -> FittedModel:
     """The average of the candidates that describe held-out examples best, fitted to all examples.
 
-    They predict targets from what was seen, and cells are likely under them (:meth:`CrossValidation.among`).
+    They predict targets from what was seen, and cells are likely under them (:meth:`CrossValidation.among`). Their
+    predictions are shrunk toward the mean target as far as held-out examples ask for it, in the extreme to the mean
+    target itself (:mod:`sparing.models.shrinkage`).
 
-    The mean target always competes. ``features`` are "linear", "additive" (lines or curves, whichever predict better),
-    or "auto" (the same, averaged with boosted trees where they help). ``levels`` is the number of categories of each
-    attribute, 0 for a numeric one; ``progress`` is called with fractions of the work.
+    ``features`` are "linear", "additive" (lines or curves, whichever predict better), or "auto" (the same, averaged
+    with boosted trees where they help). ``levels`` is the number of categories of each attribute, 0 for a numeric one;
+    ``progress`` is called with fractions of the work.
     """
     competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
@@ -151,26 +153,27 @@ def select(
     basis, expanded, summary = transformed(kind, levels, cells)
     step = stages.steps("families", len(parts) * len(competing))
     judged = cross_validate(parts, competing, kind, levels, step)
-    best, chosen = judged.among(_better_than_the_mean(judged))
+    best, chosen = judged.among(range(len(judged.names) - 1))
+    factor = shrinkage(judged, best, chosen)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
     found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
     named = {(at, c.setting): c for at, group in found.items() for c in group}
-    weights = np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
+    weights = factor * np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
-    ours = held_out = judged.held_out(chosen)
+    ours = held_out = factor * judged.held_out(chosen)
     share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     if features == "auto":
-        shrinkage = whole_row_shrinkage(judged.targets, ours[0], share)
+        less = whole_row_shrinkage(judged.targets, ours[0], share)
         step = stages.steps("trees", JUDGED + 1)
-        model, held_out = with_trees(model, cells, parts, judged, ours, shrinkage, levels, step)
+        model, held_out = with_trees(model, cells, parts, judged, ours, less, levels, step)
     model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     stages.finish()
-    return replace(model, facts=_explained(judged, competing, best, chosen, model) | risk.facts)
+    return replace(model, facts=_explained(judged, competing, best, chosen, factor, model) | risk.facts)
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
@@ -183,14 +186,6 @@ def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -
         "fit": scout.seconds(Size.of(cells)),
         "trees": (JUDGED + 1) * trees if trees <= AFFORDABLE else 0.0,
     }
-
-
-def _better_than_the_mean(judged: CrossValidation) -> list[int]:
-    """All candidates but the mean target, the last one, unless none is clearly better than that."""
-    *models, mean_target = range(len(judged.names))
-    best = min(models, key=lambda c: judged.losses[c].mean())
-    clear = worse(judged.losses[mean_target], judged.losses[best], judged.blocks, CLEARLY)
-    return models if clear else [mean_target]
 
 
 def with_trees(
@@ -215,11 +210,11 @@ def with_trees(
         return model, ours
     trees, roots = BoostedTrees(cells, levels), np.sqrt(judged.examples[:, None])
     moves = np.empty((2, 0, cells.n_outputs))
-    for fold, (split, (_, summary, _)) in enumerate(zip(parts[:JUDGED], judged.fits, strict=False)):
+    for fold, (split, fits) in enumerate(zip(parts[:JUDGED], judged.fits, strict=False)):
         theirs = [trees.predict_without(fold, rows_with_holes(held_out)) for held_out in (split.judged, split.hidden)]
         step()
         here = slice(moves.shape[1], moves.shape[1] + split.judged.n_examples)
-        theirs = (np.stack(theirs) - summary.target_means) / summary.target_spreads
+        theirs = (np.stack(theirs) - fits.summary.target_means) / fits.summary.target_spreads
         moves = np.concatenate([moves, theirs - ours[:, here]], axis=1)
         residuals, weighted = (roots * (judged.targets - ours[0]))[: here.stop], roots[: here.stop] * moves[0]
         share = _regressed(residuals, weighted)
@@ -262,7 +257,7 @@ def calibrated(
     return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
 
 
-def _explained(judged, competing, best: int, chosen: list[int], model: FittedModel) -> dict[str, Any]:
+def _explained(judged, competing, best: int, chosen: list[int], factor: np.ndarray, model) -> dict[str, Any]:
     """What was chosen, among which candidates, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
@@ -274,7 +269,7 @@ def _explained(judged, competing, best: int, chosen: list[int], model: FittedMod
     why = (
         f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
         f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
-        f"({', '.join(used)}){trees}"
+        f"({', '.join(used)}){_shrunk(factor)}{trees}"
     )
     excess = judged.losses - judged.losses[best]
     candidates = [
@@ -289,5 +284,14 @@ def _explained(judged, competing, best: int, chosen: list[int], model: FittedMod
         for c, (name, setting) in enumerate(names)
     ]
     facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
-    features = {"features": curves, "trees_share": model.trees_share}
+    features = {"features": curves, "shrinkage": factor.tolist(), "trees_share": model.trees_share}
     return facts | features | {"candidates": candidates}
+
+
+def _shrunk(factor: np.ndarray) -> str:
+    """What is done to predictions before they are used, in words."""
+    if not factor.any():
+        return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
+    if factor.min() >= 0.995:
+        return ""
+    return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"
