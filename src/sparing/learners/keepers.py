@@ -24,10 +24,11 @@ class AutoLearner(KeepingLearner):
     """Keeps what it buys and selects the model that predicts held-out examples best.
 
     Candidates are pairwise moments with several ridges, covariances shrunk toward the identity or toward a factor
-    model, factor models, mean-imputed regressions and the mean target, as far as their cost allows. Each is fitted to
-    some of the examples and predicts the targets of the others from the cells that were seen. The model is the average
-    of those within one standard error of the best, fitted to all examples. ``fitted.facts`` says what was chosen and
-    why. Other parameters are those of :class:`KeepingLearner`.
+    model, factor models and mean-imputed regressions, as far as their cost allows. Each is fitted to some of the
+    examples and predicts the targets of the others from the cells that were seen. Of those that are not clearly worse
+    than the best, the ones under which held-out cells are likeliest are averaged and fitted to all examples, and
+    shrunk toward the mean target as far as held-out targets ask for it. ``fitted.facts`` says what was chosen and why.
+    Other parameters are those of :class:`KeepingLearner`.
 
     Parameters
     ----------
