@@ -94,7 +94,7 @@ MNIST: Methods = {  # chosen by a coordinate search on other draws, at the narro
     (COMPRESSED, 64.0): {"k": 64, "step_size": 1.0, "delta": 1e-3},
     (COMPRESSED, 128.0): {"k": 128, "step_size": 1.0, "delta": 1e-4},
     (COMPRESSED, 256.0): {"k": 256, "step_size": 1.0, "delta": 1e-3, "tau": 3.2},
-    (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 3.2, "delta": 1e-2},
+    (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 3.2, "delta": 1e-2, "refresh": 32},
 }
 MNIST_WIDE: Methods = {  # chosen in the same way at the wide one, where all features are nearly equal
     (DIAGONAL, 0.0): {"optimizer": "diagonal", "step_size": 0.32, "delta": 1e-1},
@@ -102,7 +102,7 @@ MNIST_WIDE: Methods = {  # chosen in the same way at the wide one, where all fea
     (COMPRESSED, 64.0): {"k": 64, "step_size": 3.2, "delta": 1e-5, "tau": 1000.0},
     (COMPRESSED, 128.0): {"k": 128, "step_size": 3.2, "delta": 1e-5, "tau": 3160.0},
     (COMPRESSED, 256.0): {"k": 256, "step_size": 3.2, "delta": 1e-5, "tau": 1000.0},
-    (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 1.0, "delta": 1e-6},
+    (FULL_MATRIX, 400.0): {"optimizer": "full", "step_size": 1.0, "delta": 1e-6, "refresh": 32},
 }
 BY_WIDTH = {NARROW: MNIST, WIDE: MNIST_WIDE}
 RCV1: Methods = {  # not tuned
