@@ -100,7 +100,7 @@ def test_archived_runs_give_the_same_verdicts_and_page(figure, tmp_path, monkeyp
 
 def test_only_figures_with_runs_in_all_panels_are_archived(figure, tmp_path, monkeypatch, capsys):
     """An interrupted command leaves panels without runs, which cannot be judged and must not replace earlier runs."""
-    halves = replace(figure, panels={"first": small_data, "second": small_data})
+    halves = replace(figure, panels={"first": small_data, "second, with a comma": small_data})
     monkeypatch.setattr("sparing.experiments.page.CATALOGUE", [halves])
     (archive := tmp_path / "runs").mkdir()
     Reproduction(tmp_path / "out", FULL, 0).open()
@@ -109,9 +109,10 @@ def test_only_figures_with_runs_in_all_panels_are_archived(figure, tmp_path, mon
     renew_archive(archive, tmp_path / "out")
     assert read_archive(archive, halves) == []
     assert "tiny, figure 1 is left as it was" in capsys.readouterr().out
-    journal.add(Run("second", "AERR", 4000.0, 0, 1.0, 0.5, 0.0))
+    second = Run("second, with a comma", "Corollary 1, 400 attributes", 4000.0, 0, 1.0, 0.5, 0.0)
+    journal.add(second)
     renew_archive(archive, tmp_path / "out")
-    assert [run.panel for run in read_archive(archive, halves)] == ["first", "second"]
+    assert read_archive(archive, halves) == [journal.rows["first", "AERR", 4000.0, 0], second]
 
 
 def test_runs_of_another_protocol_are_not_archived(tmp_path):
