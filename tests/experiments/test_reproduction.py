@@ -18,11 +18,11 @@ from sparing.datasets import make_power_law
 from sparing.experiments.archive import read_archive, write_archive
 from sparing.experiments.claims import Claim
 from sparing.experiments.comparisons import Lower, Printed
-from sparing.experiments.figures import RATIO, Figure, Scale, Task
+from sparing.experiments.figures import FULL, RATIO, Figure, Scale, Task
 from sparing.experiments.html_report import write_report
 from sparing.experiments.journal import Journal, Run
 from sparing.experiments.kukliansky_shamir import ADAGRAD, ADAGRAD_STYLES
-from sparing.experiments.page import write_page
+from sparing.experiments.page import renew_archive, write_page
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.prefixes import Prefixes, line_up
 from sparing.experiments.reproduction import CATALOGUE, Reproduction, find_figures
@@ -96,6 +96,31 @@ def test_archived_runs_give_the_same_verdicts_and_page(figure, tmp_path, monkeyp
         assert f"| {result.claim.words} | {result.verdict} | holds in" in text
     assert "## A tiny paper, figure 1\n\nTwenty attributes. 3 repetitions of each point (keeping all cells: 1)." in text
     assert (tmp_path / "docs/pictures/reproduction/tiny-figure-1.png").exists()
+
+
+def test_only_figures_with_runs_in_all_panels_are_archived(figure, tmp_path, monkeypatch, capsys):
+    """An interrupted command leaves panels without runs, which cannot be judged and must not replace earlier runs."""
+    halves = replace(figure, panels={"first": small_data, "second, with a comma": small_data})
+    monkeypatch.setattr("sparing.experiments.page.CATALOGUE", [halves])
+    (archive := tmp_path / "runs").mkdir()
+    Reproduction(tmp_path / "out", FULL, 0).open()
+    journal = Journal(tmp_path / "out" / "tiny-figure-1.csv", Run)
+    journal.add(Run("first", "AERR", 4000.0, 0, 1.0, 0.5, 0.0))
+    renew_archive(archive, tmp_path / "out")
+    assert read_archive(archive, halves) == []
+    assert "tiny, figure 1 is left as it was" in capsys.readouterr().out
+    second = Run("second, with a comma", "Corollary 1, 400 attributes", 4000.0, 0, 1.0, 0.5, 0.0)
+    journal.add(second)
+    renew_archive(archive, tmp_path / "out")
+    assert read_archive(archive, halves) == [journal.rows["first", "AERR", 4000.0, 0], second]
+
+
+def test_runs_of_another_protocol_are_not_archived(tmp_path):
+    Reproduction(tmp_path / "quick", TINY, 0).open()
+    with pytest.raises(ValueError, match="holds runs with protocol 'quick', not 'full'"):
+        renew_archive(tmp_path, tmp_path / "quick")
+    with pytest.raises(NotADirectoryError, match="there is no folder"):
+        renew_archive(tmp_path, tmp_path / "elsewhere")
 
 
 def test_the_page_is_that_of_the_archived_runs(tmp_path):

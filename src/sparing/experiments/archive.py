@@ -4,6 +4,7 @@ Errors have four significant digits; the horizontal position is the mean over re
 """
 
 import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,13 +21,15 @@ def write_archive(folder: Path, figure: Figure, runs: Iterable[Run]) -> Path:
     for run in whole_repetitions(runs):
         points.setdefault(run[:3], {})[run.repetition] = run
     count = 1 + max(repetition for point in points.values() for repetition in point)
-    lines = [",".join((*POINT, *map(str, range(count))))]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow((*POINT, *range(count)))
     for (panel, algorithm, spend), point in points.items():
         seen = sum(run.seen for run in point.values()) / len(point)
         errors = (f"{point[repetition].error:.4g}" if repetition in point else "" for repetition in range(count))
-        lines.append(",".join((f'"{panel}"', algorithm, f"{spend:.10g}", f"{seen:.10g}", *errors)))
+        table.writerow((panel, algorithm, f"{spend:.10g}", f"{seen:.10g}", *errors))
     path = folder / f"{figure.name}.csv"
-    write_text(path, "\n".join(lines) + "\n")
+    write_text(path, text.getvalue())
     return path
 
 

@@ -15,7 +15,7 @@ from sparing.experiments.html_report import count
 from sparing.experiments.pictures import draw_figure
 from sparing.experiments.reproduction import CATALOGUE, Reproduction
 from sparing.experiments.runs import Runs
-from sparing.files import write_text
+from sparing.files import InputError, write_text
 
 PAPERS = {
     "kukliansky-shamir": "Kukliansky & Shamir",
@@ -48,6 +48,20 @@ def write_page(docs: Path) -> Path:
     page = docs / "reproduction-claims.md"
     write_text(page, "\n".join([HEAD.format(summary=count(verdicts)), *text]))
     return page
+
+
+def renew_archive(archive: Path, folder: Path) -> None:
+    """Archive the runs of a folder of the full protocol. A figure that lacks a whole panel keeps its earlier runs."""
+    if not folder.is_dir():
+        raise NotADirectoryError(f"there is no folder {str(folder)!r}; name one that `sparing reproduce` wrote.")
+    reproduction = Reproduction(folder, FULL, 0)
+    reproduction.open()
+    for figure in CATALOGUE:
+        found = reproduction.runs(figure)
+        if {run.panel for run in found} == set(figure.panels):
+            write_archive(archive, figure, found)
+        elif found:
+            print(f"{figure.title} is left as it was: some of its panels have no runs yet.")
 
 
 def repetitions(figure: Figure, runs: Runs) -> str:
@@ -94,10 +108,10 @@ def main() -> None:
     parser.add_argument("--from", dest="runs", type=Path, help="folder of runs; whole repetitions are taken")
     options = parser.parse_args()
     if options.runs:
-        reproduction = Reproduction(options.runs, FULL, 0)
-        for figure in CATALOGUE:
-            if found := reproduction.runs(figure):
-                write_archive(options.docs / "runs", figure, found)
+        try:
+            renew_archive(options.docs / "runs", options.runs)
+        except (OSError, InputError) as error:
+            parser.error(str(error))
     print(write_page(options.docs))
 
 
