@@ -292,6 +292,6 @@ def _shrunk(factor: np.ndarray) -> str:
     """What is done to predictions before they are used, in words."""
     if not factor.any():
         return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
-    if factor.min() >= 0.995:
+    if factor.min() >= 0.95:  # not worth a word
         return ""
     return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"
