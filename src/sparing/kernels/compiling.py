@@ -8,11 +8,13 @@ Small parts are inlined by Numba, which copies the code of the caller at every c
 compiles them once, as functions, and LLVM inlines them, so that kernels are compiled sooner (benchmarks/cold_start.py).
 """
 
+import gc
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 _SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
@@ -20,6 +22,29 @@ _ANY_ORDER = {"reassoc", "contract"}
 PIECE = _ENTRY | {"no_cpython_wrapper": True, "forceinline": True}
 
 part = njit(error_model="numpy", inline="always")
+
+
+class _NoCollection(event.Listener):
+    """No garbage collection while kernels are compiled: it would go through millions of objects, all of them in use."""
+
+    def __init__(self):
+        self.depth, self.stopped = 0, False
+
+    def on_start(self, event):
+        """Numba compiles one kernel at a time, and within it those that it calls."""
+        if self.depth == 0:
+            self.stopped = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event):
+        """Also called if compiling was interrupted."""
+        self.depth -= 1
+        if self.depth == 0 and self.stopped:
+            gc.enable()
+
+
+event.register("numba:compile", _NoCollection())
 
 
 def piece(function=None, *, any_order: bool = False, rare: bool = False):

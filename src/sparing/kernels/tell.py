@@ -43,7 +43,6 @@ from sparing.kernels.state import (
     add_exactly,
     fold,
     mass,
-    share_evenly,
     shares_are_stale,
 )
 
@@ -243,7 +242,7 @@ def lasso_step(model, draws, options, point, slope, longest, c):
 def redraw(model, draws, options):
     """Let p follow the weights that were just moved."""
     if shares_are_stale(model, options.penalty):
-        share_evenly(model, options.penalty, options.inner)
+        fold(model, model.rows.shape[1], 1.0, options.penalty, options.inner)
         return
     for a in range(draws.sizes[1]):
         model.tree[draws.attributes[a]] = mass(model, options.inner, draws.attributes[a])
