@@ -129,7 +129,7 @@ def tree_refresh(tree, starts, attributes, n):
     """
     for level in range(starts.size - 2):
         nodes, bits = (starts[level + 1] - starts[level]) >> FAN_BITS, (level + 1) * FAN_BITS
-        for a in range(min(n, nodes)):
+        for a in range(n if n < nodes else nodes):
             _sum_up(tree, starts, level, np.uint64(a if nodes <= n else attributes[a] >> bits))
 
 

@@ -208,7 +208,8 @@ def measure(model, c, penalty):
 @part
 def norm(model, c, penalty):
     """The norm of v of output c: in the units of its weights, whatever SIZE is."""
-    size = max(model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c], 0.0)
+    size = model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c]
+    size = 0.0 if size < 0.0 else size
     return np.sqrt(size) if penalty == RIDGE else size
 
 
