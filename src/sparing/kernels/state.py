@@ -7,6 +7,7 @@ Outputs share the looks and nothing else: each has its own ball, step size and n
 to another. In p each counts relative to the size that its weights had when p was last rebuilt.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -135,20 +136,22 @@ def mass(model, inner, i):
     return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def rebuild(model, inner) -> None:
     """Take all masses and sums of p anew, as ``fold`` does, where Python has changed what they depend on.
 
-    In the same order of sums, so with the same result, but without a kernel: it would be compiled for a few calls.
+    The order of sums is that of ``fold``, so the result is the same; a kernel would be compiled for a few calls.
     """
     tree, starts, weights = model.tree, model.starts, model.rows[:, :, WEIGHT] * model.numbers[SHARE]
     masses = sum((np.abs(weights) if inner == ABSOLUTE else weights * weights).T)
     tree[: len(weights)] = np.sqrt(masses) * model.importance if inner == MOMENT else masses
-    for below, above, end in zip(starts, starts[1:], starts[2:], strict=False):
+    for below, above in pairwise(starts[:-1]):
         children = tree[below:above].reshape(-1, FAN).T
         sums = sum(children[: FAN // 2]) + sum(children[FAN // 2 :])
         tree[above : above + sums.size] = sums
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def share_evenly(model, penalty, inner) -> None:
     """Give every output whose weights are not zero the same share of p. O(d)."""
     sizes = np.maximum(model.numbers[SIZE] + model.numbers[SIZE_ERROR], 0.0)
