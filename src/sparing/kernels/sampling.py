@@ -10,7 +10,7 @@ from sparing.kernels.lines import in_lines
 FAN_BITS = 3
 FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
 _0, _1, _2, _FAN_BITS = (np.uint64(number) for number in (0, 1, 2, FAN_BITS))
-FEW = 256  # cells of a table that is filled within a millisecond without compiling anything
+FEW = 64  # cells of a table that is filled in a tenth of a millisecond without compiling anything
 
 
 class AliasTable(NamedTuple):
