@@ -30,10 +30,10 @@ class Draws(NamedTuple):
     ends: np.ndarray = _NOTHING  # scratch: running sums of a block of the tree
 
 
-def new_draws(n_point, n_inner, n_outputs) -> Draws:
-    """Room for the looks of one round."""
+def new_draws(n_point, n_inner, n_outputs, *, everything=False) -> Draws:
+    """Room for the looks of one round; with full information, the looks of all rounds: all attributes, twice."""
     looks = n_point + n_inner
-    return Draws(
+    draws = Draws(
         attributes=np.empty(looks, np.int64),
         place=np.empty(looks, np.int64),
         point_weights=np.empty(n_point),
@@ -43,6 +43,12 @@ def new_draws(n_point, n_inner, n_outputs) -> Draws:
         aims=np.empty(n_point),
         ends=np.empty(FAN),
     )
+    if everything:
+        draws.attributes[:n_point] = np.arange(n_point)
+        draws.place[:] = np.arange(looks) % n_point
+        draws.point_weights[:] = 1.0
+        draws.sizes[:] = n_point
+    return draws
 
 
 def new_room(draws, n_outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -125,23 +131,17 @@ def aim_point(table, options, draws, round):
 
 @piece
 def ask_point(table, options, draws):
-    """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information: all of them.
+    """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information there is nothing to draw.
 
     Nothing that was told is needed for this, so it can be done while the round before is still under way.
     """
     if not options.everything:
         draw_point(table, draws, draws.lookup.size)
-        return
-    d = table.cells.shape[0]
-    for i in range(d):
-        draws.attributes[i] = draws.place[i] = i
-        draws.point_weights[i] = 1.0
-    draws.sizes[1] = d
 
 
 @piece
 def ask_inner(model, options, draws):
-    """Line 8: other attributes, from p, for the inner product. With full information: all of them again.
+    """Line 8: other attributes, from p, for the inner product. With full information there is nothing to draw.
 
     With w = 0 the inner product is exactly 0, and no look is needed.
     """
@@ -150,11 +150,6 @@ def ask_inner(model, options, draws):
         key, size = round_key(options.seed, model.counts[ROUND]), draws.lookup.size
         draws.sizes[2] = options.n_inner if total > 0.0 else 0
         draws.sizes[0] = draw_inner(model, key, draws, size, 0, draws.sizes[2], total, draws.sizes[1])
-        return
-    d = model.rows.shape[0]
-    for i in range(d):
-        draws.place[d + i] = i
-    draws.sizes[0] = draws.sizes[2] = d
 
 
 @piece

@@ -4,15 +4,22 @@ Everything is inlined and reference counting is switched off: the tuples of arra
 counted or copied at run time. So kernels allocate nothing; Python hands them their arrays. Division by zero follows
 IEEE rules as in NumPy (no hidden exception path in the inner loops).
 
-Small parts are inlined by Numba, which copies the code of the caller at every call. Larger ones are pieces: Numba
-compiles them once, as functions, and LLVM inlines them, so that kernels are compiled sooner (benchmarks/cold_start.py).
+The first fit on a machine waits until its kernels are compiled (benchmarks/cold_start.py): half of the time for Numba,
+half for LLVM. Numba inlines small parts; at every level of nesting it copies their code twice, and with each block all
+names, so large or deeply nested parts take it long. Those are pieces: Numba compiles them once, as functions, and LLVM
+inlines them. LLVM optimises and emits a piece for itself and again in every kernel that calls it, directly or not, a
+rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
+``min`` and ``max`` compile a function for every type; a constant argument such as -1 compiles a piece once more; every
+array that Python passes adds code to unpack it. What is called seldom, on little, is left to NumPy or the interpreter.
 """
 
+import gc
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 _SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 _ENTRY: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False, "no_cfunc_wrapper": True}
@@ -20,6 +27,30 @@ _ANY_ORDER = {"reassoc", "contract"}
 PIECE = _ENTRY | {"no_cpython_wrapper": True, "forceinline": True}
 
 part = njit(error_model="numpy", inline="always")
+
+
+class _NoCollection(event.Listener):
+    """No garbage collection while a kernel is compiled: again and again it would go through objects that are in use."""
+
+    def __init__(self):
+        self.depth, self.stopped = 0, False
+
+    def on_start(self, event):
+        """Numba compiles one kernel at a time, and within it those that it calls."""
+        if self.depth == 0 and event.data["dispatcher"].py_func.__module__.startswith("sparing."):
+            self.stopped = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event):
+        """Called even if compiling fails or is interrupted."""
+        self.depth -= 1
+        if self.depth == 0 and self.stopped:
+            self.stopped = False
+            gc.enable()
+
+
+event.register("numba:compile", _NoCollection())
 
 
 def piece(function=None, *, any_order: bool = False, rare: bool = False):

@@ -1,4 +1,4 @@
-r"""Condition a Gaussian on the cells of each example.
+r"""Condition a Gaussian on the cells of each example, by factors; ``covariance.py`` does it by a table.
 
 Every function writes :math:`\Sigma_{SS}^{-1} x_S` of the examples from first to last, cell by cell, and their
 log-likelihood up to a constant. ``looks`` has no targets.
@@ -8,11 +8,11 @@ from math import log
 
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.factor import fill_from_parts, posterior
-from sparing.kernels.sweep import fill_from_table, load, sweep
+from sparing.kernels.sweep import load, sweep
 
 
 @part
-def _solve(block, looks, start, last, n, solution, likelihoods):
+def solve_block(block, looks, start, last, n, solution, likelihoods):
     """Sweep a block whose covariances are filled in, and write what it gives."""
     gram = block.gram
     for example in range(start, min(start + block.index.shape[1], last)):
@@ -28,21 +28,12 @@ def _solve(block, looks, start, last, n, solution, likelihoods):
 
 
 @entry(any_order=True)
-def condition_by_table(covariance, looks, first, last, block, solution, likelihoods):
-    """By a table of covariances."""
-    for start in range(first, last, block.index.shape[1]):
-        n = load(block, looks, covariance.shape[0], start, last)
-        fill_from_table(covariance, block, n)
-        _solve(block, looks, start, last, n, solution, likelihoods)
-
-
-@entry(any_order=True)
 def condition_by_parts(covariance, looks, first, last, block, solution, likelihoods):
     """By a factor model, where examples have fewer cells than there are factors."""
     for start in range(first, last, block.index.shape[1]):
         n = load(block, looks, covariance.variances.size, start, last)
         fill_from_parts(covariance, block, n)
-        _solve(block, looks, start, last, n, solution, likelihoods)
+        solve_block(block, looks, start, last, n, solution, likelihoods)
 
 
 @entry(any_order=True)

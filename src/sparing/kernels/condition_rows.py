@@ -205,3 +205,23 @@ def condition_factors(loadings, noise, weights, X, means, order, room, predictio
                 for output in range(m):
                     for other in range(m):
                         unexplained[row, output, other] += weights[j, output] * weights[j, other] * noise[j]
+
+
+@entry(any_order=True)
+def condition_uncorrelated(noise, weights, X, means, order, predictions, unexplained):
+    """Without correlations, whatever is missing keeps its mean and its variance."""
+    m = weights.shape[1]
+    for at in range(order.size):
+        row = order[at]
+        for output in range(m):
+            predictions[row, output] = 0.0
+            for other in range(m):
+                unexplained[row, output, other] = 0.0
+        for j in range(X.shape[1]):
+            known = X[row, j] == X[row, j]
+            for output in range(m):
+                if known:
+                    predictions[row, output] += weights[j, output] * (X[row, j] - means[j])
+                else:
+                    for other in range(m):
+                        unexplained[row, output, other] += weights[j, output] * weights[j, other] * noise[j]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sparing.kernels.compiling import part, piece
+from sparing.kernels.compiling import part
 from sparing.kernels.prefetch import prefetch
 
 
@@ -51,7 +51,7 @@ def matrix_view(X) -> MatrixView:
     return MatrixView(_flat(X), int(steps[0]), int(steps[1]), none, none)
 
 
-@piece
+@part
 def gather(rows, row, attributes, first, last, values):
     """``values[a] = X[row, attributes[a]]`` for a from first to last; in CSR rows by a binary search each.
 

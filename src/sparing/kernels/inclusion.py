@@ -23,18 +23,18 @@ def race_inclusion(shares, number, times, steps, after, before, inclusion):
             before[m] = 0.0
         before[0] = 1.0
         for u in range(n - 1, 0, -1):
-            silent = exp(-t * shares[u])
-            after[u - 1, 0] = silent * after[u, 0]
-            for m in range(1, number):
-                after[u - 1, m] = silent * after[u, m] + (1.0 - silent) * after[u, m - 1]
-        for u in range(n):
-            silent, fewer = exp(-t * shares[u]), 0.0
+            silent, one_fewer = exp(-t * shares[u]), 0.0
             for m in range(number):
-                fewer += before[m] * after[u, number - 1 - m]
+                after[u - 1, m] = silent * after[u, m] + (1.0 - silent) * one_fewer
+                one_fewer = after[u, m]
+        for u in range(n):
+            silent, one_fewer, fewer = exp(-t * shares[u]), 0.0, 0.0
+            for m in range(number):
+                so_many = before[m]
+                fewer += so_many * after[u, number - 1 - m]
+                before[m] = silent * so_many + (1.0 - silent) * one_fewer
+                one_fewer = so_many
             inclusion[u] += steps[node] * shares[u] * silent * fewer
-            for m in range(number - 1, 0, -1):
-                before[m] = silent * before[m] + (1.0 - silent) * before[m - 1]
-            before[0] *= silent
 
 
 @entry

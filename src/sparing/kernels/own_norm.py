@@ -7,7 +7,7 @@ O(b log d).
 from math import sqrt
 
 from sparing.kernels.compiling import part, piece
-from sparing.kernels.state import RIDGE, SCALE, SIZE, SQUARES, WEIGHT, fold, measure, share_evenly
+from sparing.kernels.state import RIDGE, SCALE, SIZE, SQUARES, WEIGHT, fold
 
 RIDGE_SQUARES = SQUARES[RIDGE]
 NEAR = 1e-12  # relative distance from the sphere that counts as on it
@@ -62,7 +62,6 @@ def project_in_own_norm(model, c, radius, penalty, inner):
             h = sqrt(rows[i, c, RIDGE_SQUARES])
             if h > 0.0:
                 rows[i, c, WEIGHT] *= h / (h + shift)
-        measure(model, c, penalty)
-        share_evenly(model, penalty, inner)
+        fold(model, c, 1.0, penalty, inner)
     else:
         numbers[SCALE, c] = min(1.0, radius / sqrt(numbers[SIZE, c]))

@@ -52,7 +52,7 @@ def _search(market, round, money, u):
     return last
 
 
-@piece
+@part
 def choose(market, cheapest, seed, round, money, attributes):
     """Draw items until nothing more can be paid for. Returns how many attributes, and what they cost.
 

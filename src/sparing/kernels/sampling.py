@@ -9,6 +9,8 @@ from sparing.kernels.lines import in_lines
 
 FAN_BITS = 3
 FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
+_0, _1, _2, _FAN_BITS = (np.uint64(number) for number in (0, 1, 2, FAN_BITS))
+FEW = 64  # cells of a table that is filled in a tenth of a millisecond without compiling anything
 
 
 class AliasTable(NamedTuple):
@@ -22,7 +24,6 @@ class AliasTable(NamedTuple):
     probability: np.ndarray  # (d,)
 
 
-@entry
 def _fill_alias(share, small, large, richest, kept, alias):
     """Vose's construction: pair every cell that is short with one that has too much. ``share`` is used up."""
     n_small = n_large = 0
@@ -49,13 +50,17 @@ def _fill_alias(share, small, large, richest, kept, alias):
         kept[poor], alias[poor] = (1.0, poor) if share[poor] > 0.0 else (0.0, richest)
 
 
+_fill_many = entry(_fill_alias)
+
+
 def alias_table(wished) -> AliasTable:
     """Table for ``draw_alias``; the wished probabilities need not be normalised."""
     wished = np.ascontiguousarray(wished, dtype=np.float64)
     wished = wished / wished.sum()
     kept, alias = np.empty(wished.size), np.empty(wished.size, np.int64)
     small, large = np.empty(wished.size, np.int64), np.empty(wished.size, np.int64)
-    _fill_alias(wished * wished.size, small, large, int(wished.argmax()), kept, alias)
+    fill = _fill_alias if wished.size <= FEW else _fill_many
+    fill(wished * wished.size, small, large, int(wished.argmax()), kept, alias)
     passed_on = np.bincount(alias, weights=1.0 - kept, minlength=wished.size)
     probability = (kept + passed_on) / wished.size
     inverse = np.divide(1.0, probability, out=np.zeros_like(probability), where=probability > 0)
@@ -71,7 +76,7 @@ def draw_alias(cells, u):
     at = u * cells.shape[0]
     cell = np.uint64(at)
     own, alias = np.uint64(at - float(cell) < cells[cell, 0]), np.uint64(cells[cell, 1])
-    return np.int64(alias + own * (cell - alias)), cells[cell, np.uint64(2) + own]
+    return np.int64(alias + own * (cell - alias)), cells[cell, _2 + own]
 
 
 # The sum tree. Level 0 holds one mass per attribute, each higher level the sums of FAN neighbours, the top level at
@@ -104,7 +109,7 @@ def _block_sum(tree, first):
 def _sum_up(tree, starts, level, node):
     """Renew the sum that ``node`` of the level above stands for."""
     above, below = np.uint64(starts[level + 1]), np.uint64(starts[level])
-    tree[above + node] = _block_sum(tree, below + (node << np.uint64(FAN_BITS)))
+    tree[above + node] = _block_sum(tree, below + (node << _FAN_BITS))
 
 
 @part
@@ -123,13 +128,9 @@ def tree_refresh(tree, starts, attributes, n):
     attributes is renewed whole.
     """
     for level in range(starts.size - 2):
-        nodes = (starts[level + 1] - starts[level]) >> FAN_BITS
-        if nodes <= n:
-            for node in range(nodes):
-                _sum_up(tree, starts, level, np.uint64(node))
-        else:
-            for a in range(n):
-                _sum_up(tree, starts, level, np.uint64(attributes[a]) >> np.uint64((level + 1) * FAN_BITS))
+        nodes, bits = (starts[level + 1] - starts[level]) >> FAN_BITS, (level + 1) * FAN_BITS
+        for a in range(n if n < nodes else nodes):
+            _sum_up(tree, starts, level, np.uint64(a if nodes <= n else attributes[a] >> bits))
 
 
 @part
@@ -145,18 +146,18 @@ def tree_draw(tree, starts, target, ends):
     In every block all running sums are compared with the target and kept in ``ends``: where a search would stop cannot
     be foretold, and the processor loses more by guessing wrong than by comparing all.
     """
-    node, level = np.uint64(0), np.uint64(starts.size - 1)
+    node, level = _0, np.uint64(starts.size - 1)
     ends[0] = 0.0
-    while level > np.uint64(0):
-        level -= np.uint64(1)
-        first = np.uint64(starts[level]) + (node << np.uint64(FAN_BITS))
-        at, end = np.uint64(0), 0.0
+    while level > _0:
+        level -= _1
+        first = np.uint64(starts[level]) + (node << _FAN_BITS)
+        at, end = _0, 0.0
         for child in range(FAN - 1):
             end += tree[first + np.uint64(child)]
             ends[child + 1] = end
             at += np.uint64(target >= end)
         target -= ends[at]
-        while tree[first + at] == 0.0 and at > np.uint64(0):  # rounding led past the last child that has any mass
-            at -= np.uint64(1)
-        node = (node << np.uint64(FAN_BITS)) + at
+        while tree[first + at] == 0.0 and at > _0:  # rounding led past the last child that has any mass
+            at -= _1
+        node = (node << _FAN_BITS) + at
     return np.int64(node)

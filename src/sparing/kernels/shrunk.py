@@ -18,8 +18,6 @@ from sparing.kernels.state import (
     WEIGHT,
     add_exactly,
     fold,
-    measure,
-    share_evenly,
 )
 
 
@@ -52,8 +50,7 @@ def project(model, c, radius, penalty, inner):
         old = rows[i, c, WEIGHT]
         size = max(abs(old) - theta, 0.0)
         rows[i, c, WEIGHT] = size if old > 0.0 else -size
-    measure(model, c, penalty)
-    share_evenly(model, penalty, inner)
+    fold(model, c, 1.0, penalty, inner)
 
 
 def shrunk_step(model, draws, options, point, slope, longest, c):

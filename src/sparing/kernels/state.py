@@ -7,13 +7,14 @@ Outputs share the looks and nothing else: each has its own ball, step size and n
 to another. In p each counts relative to the size that its weights had when p was last rebuilt.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sparing.kernels.compiling import entry, part, piece
+from sparing.kernels.compiling import part, piece
 from sparing.kernels.lines import in_lines
-from sparing.kernels.sampling import tree_build, tree_levels
+from sparing.kernels.sampling import FAN, tree_build, tree_levels
 
 RIDGE, LASSO, SHRUNK = 0, 1, 2
 """Penalties: gradient steps projected on an L2 ball, exponentiated gradient on an L1 ball, and the steps of AER."""
@@ -135,18 +136,29 @@ def mass(model, inner, i):
     return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
 
 
-@part
-def take_masses(model, inner):
-    """Take all masses and sums of p anew: O(d), for starts and folds."""
-    for i in range(model.rows.shape[0]):
-        model.tree[i] = mass(model, inner, i)
-    tree_build(model.tree, model.starts)
+@np.errstate(over="ignore", invalid="ignore")
+def rebuild(model, inner) -> None:
+    """Take all masses and sums of p anew, as ``fold`` does, where Python has changed what they depend on.
+
+    The order of sums is that of ``fold``, so the result is the same; a kernel would be compiled for a few calls.
+    """
+    tree, starts, weights = model.tree, model.starts, model.rows[:, :, WEIGHT] * model.numbers[SHARE]
+    masses = sum((np.abs(weights) if inner == ABSOLUTE else weights * weights).T)
+    tree[: len(weights)] = np.sqrt(masses) * model.importance if inner == MOMENT else masses
+    for below, above in pairwise(starts[:-1]):
+        children = tree[below:above].reshape(-1, FAN).T
+        sums = sum(children[: FAN // 2]) + sum(children[FAN // 2 :])
+        tree[above : above + sums.size] = sums
 
 
-@entry
-def rebuild(model, inner):
-    """Take all masses and sums of p anew, where Python has changed what they depend on."""
-    take_masses(model, inner)
+@np.errstate(over="ignore", invalid="ignore")
+def share_evenly(model, penalty, inner) -> None:
+    """Give every output whose weights are not zero the same share of p. O(d)."""
+    sizes = np.maximum(model.numbers[SIZE] + model.numbers[SIZE_ERROR], 0.0)
+    lengths = np.sqrt(sizes) if penalty == RIDGE else sizes
+    shares = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    model.numbers[SHARE] = 1.0 if lengths.size == 1 else shares
+    rebuild(model, inner)
 
 
 @part
@@ -159,20 +171,28 @@ def add_exactly(total, error, term):
 
 @piece(rare=True)
 def fold(model, c, factor, penalty, inner):
-    """Multiply v, z+ and z- of output c by ``factor``, and write the sum of its w out: SCALE_SUM starts at zero. O(d).
+    """Multiply v, z+ and z- of output c by ``factor``, and write the sum of its w out: SCALE_SUM starts at zero.
 
+    Then give every output whose weights are not zero the same share of p; if there is no output c, do that alone. O(d).
     Loops, here as in all kernels: array expressions take Numba many times as long to compile.
     """
-    rows, summed = model.rows, model.numbers[SCALE_SUM, c]
-    model.numbers[SCALE_SUM, c] = 0.0
+    rows, numbers = model.rows, model.numbers
+    if c < numbers.shape[1]:
+        summed = numbers[SCALE_SUM, c]
+        numbers[SCALE_SUM, c] = 0.0
+        for i in range(rows.shape[0]):
+            rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
+            rows[i, c, WEIGHT] *= factor
+            if rows.shape[2] > MINUS:
+                rows[i, c, PLUS] *= factor
+                rows[i, c, MINUS] *= factor
+        measure(model, c, penalty)
+    for output in range(numbers.shape[1]):
+        length = norm(model, output, penalty)
+        numbers[SHARE, output] = 1.0 if numbers.shape[1] == 1 else (1.0 / length if length > 0.0 else 0.0)
     for i in range(rows.shape[0]):
-        rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
-        rows[i, c, WEIGHT] *= factor
-        if rows.shape[2] > MINUS:
-            rows[i, c, PLUS] *= factor
-            rows[i, c, MINUS] *= factor
-    measure(model, c, penalty)
-    share_evenly(model, penalty, inner)
+        model.tree[i] = mass(model, inner, i)
+    tree_build(model.tree, model.starts)
 
 
 @part
@@ -191,18 +211,9 @@ def measure(model, c, penalty):
 @part
 def norm(model, c, penalty):
     """The norm of v of output c: in the units of its weights, whatever SIZE is."""
-    size = max(model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c], 0.0)
+    size = model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c]
+    size = 0.0 if size < 0.0 else size
     return np.sqrt(size) if penalty == RIDGE else size
-
-
-@entry
-def share_evenly(model, penalty, inner):
-    """Give every output whose weights are not zero the same share of p. O(d)."""
-    numbers = model.numbers
-    for c in range(numbers.shape[1]):
-        length = norm(model, c, penalty)
-        numbers[SHARE, c] = 1.0 if numbers.shape[1] == 1 else (1.0 / length if length > 0.0 else 0.0)
-    take_masses(model, inner)
 
 
 @part

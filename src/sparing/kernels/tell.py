@@ -43,7 +43,6 @@ from sparing.kernels.state import (
     add_exactly,
     fold,
     mass,
-    share_evenly,
     shares_are_stale,
 )
 
@@ -103,7 +102,7 @@ def estimate(draws, values, y, seen, options, point, phi):
 @part
 def pace(weight, seen):
     """The weight of an example in a running mean, times the number ``seen``; the first example sets the mean."""
-    return min(weight, seen) if seen > 1.0 else 1.0
+    return (weight if weight < seen else seen) if seen > 1.0 else 1.0
 
 
 @piece
@@ -130,7 +129,8 @@ def largest_entry(draws, point):
     """The largest entry of the point."""
     largest = 0.0
     for a in range(draws.sizes[1]):
-        largest = max(largest, abs(point[a]))
+        size = abs(point[a])
+        largest = size if size > largest else largest
     return largest
 
 
@@ -241,13 +241,13 @@ def lasso_step(model, draws, options, point, slope, longest, c):
 
 @piece
 def redraw(model, draws, options):
-    """Let p follow the weights that were just moved."""
+    """Let p follow the weights that were just moved; false if it cannot, because the shares of outputs are stale."""
     if shares_are_stale(model, options.penalty):
-        share_evenly(model, options.penalty, options.inner)
-        return
+        return False
     for a in range(draws.sizes[1]):
         model.tree[draws.attributes[a]] = mass(model, options.inner, draws.attributes[a])
     tree_refresh(model.tree, model.starts, draws.attributes, draws.sizes[1])
+    return True
 
 
 STEPS = {Options: ridge_step, OwnNormOptions: own_norm_step, LassoOptions: lasso_step, ShrunkOptions: shrunk_step}
@@ -280,7 +280,8 @@ def step(model, draws, options, point, phi, weight):
                 model.counts[SKIPPED] += 1
             elif np.isfinite(longest):
                 move(model, draws, options, point, phi[c], longest, c)
-        redraw(model, draws, options)
+        if not redraw(model, draws, options):
+            fold(model, phi.size, 1.0, options.penalty, options.inner)
 
 
 @part

@@ -68,7 +68,7 @@ class PlugInSlope:
     def ask(self, state: State) -> Pending:
         """Draw the looks of the next round."""
         options, n_outputs = state.options, state.model.rows.shape[1]
-        draws = new_draws(options.n_point, options.n_inner, n_outputs)
+        draws = new_draws(options.n_point, options.n_inner, n_outputs, everything=options.everything)
         ask_once(state.model, state.table, options, draws)
         return Pending(draws)
 
@@ -80,8 +80,9 @@ class PlugInSlope:
     def run(self, state: State, X, y: np.ndarray, weights: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled."""
         model, table, seen, options = state
-        draws = new_draws(options.n_point, options.n_inner, y.shape[1])
-        ahead = new_draws(options.n_point, 0, y.shape[1])._replace(lookup=draws.lookup)
+        draws = new_draws(options.n_point, options.n_inner, y.shape[1], everything=options.everything)
+        ahead = new_draws(options.n_point, 0, y.shape[1], everything=options.everything)
+        ahead = ahead._replace(lookup=draws.lookup)
         room = new_room(draws, y.shape[1])
         data = (matrix_view(X), y, weights, first, last)
         row, infinite = run_rows(model, table, seen, options, draws, *room, ahead, *data)

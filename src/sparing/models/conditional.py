@@ -95,6 +95,9 @@ class Conditional:
 
     def _by_factors(self, X, order, found: FromKnown) -> None:
         (d, m), noise, means = self.weights.shape, self.gaussian.noise, self.gaussian.means
+        if self.gaussian.is_uncorrelated:
+            kernel.condition_uncorrelated(noise, self.weights, X, means, order, *found)
+            return
         loadings = np.ascontiguousarray(self.gaussian.loadings)
         room = kernel.new_factor_room(d, loadings.shape[1], m)
         kernel.condition_factors(loadings, noise, self.weights, X, means, order, room, *found)

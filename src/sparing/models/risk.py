@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sparing.cells import Cells
 from sparing.kernels import condition as kernel
+from sparing.kernels.covariance import condition_by_table
 from sparing.kernels.factor import Factors, new_room
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import SHORT, covariance_parts
@@ -61,7 +62,7 @@ def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> 
         table = gaussian.dense / np.outer(spreads, spreads) + np.diag(doubt)
 
         def condition(first, last):
-            kernel.condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
+            condition_by_table(table, looks, first, last, data.block(last), solution, likelihoods)
 
         data.in_parts(condition)
     elif gaussian.is_uncorrelated:
