@@ -67,8 +67,8 @@ def largest_slopes(judged: CrossValidation, best: int, chosen: list[int]) -> np.
         covariances = gaussian.times(fits.candidates[best].weights) / fits.summary.target_spreads
         expected.append([np.sum(weights * gaussian.times(weights), axis=0), np.sum(weights * covariances, axis=0)])
         scaled = weights / np.maximum(fits.summary.counts, 1.0)[:, None] * split.learnt.weights.sum()
-        pairs = [beyond_expected_pairs(cells, fits, gaussian, output) for output in scaled.T]
-        beyond.append([pairs, _beyond_expected_products(cells, fits, covariances, scaled)])
+        pairs = np.stack([beyond_expected_pairs(cells, fits, gaussian, output) for output in scaled.T])
+        beyond.append(np.stack([pairs, _beyond_expected_products(cells, fits, covariances, scaled)]))
         compared.append(cells)
     (variances, covariances), added = np.mean(expected, axis=0), np.concatenate(beyond, axis=2)
     errors = np.apply_along_axis(standard_error, 2, added, block_numbers(*compared))
