@@ -87,11 +87,21 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
     return frame.reindex(columns=wanted), notes
 
 
+def category_columns(model) -> list[str]:
+    """The columns that are categories to a model; their codes may look like numbers."""
+    return [] if model._columns is None else list(model._columns.categories_by_name)
+
+
+def refuse_unseen(model, column: int, value) -> None:
+    """Refuse a value that is none of the categories that the model knows of a column: it may be misspelt."""
+    if model._columns is not None:
+        model._columns.refuse_unseen(column, value)
+
+
 def _unseen_categories(model, frame) -> list[str]:
     """Notes about categories that the model does not know, which count as missing values."""
     columns, notes = model._columns, []
-    categorical = [] if columns is None else [name for name in columns.categories_by_name if name in frame.columns]
-    for name in categorical:
+    for name in (name for name in category_columns(model) if name in frame.columns):
         if new := columns.unseen(frame[name], columns.names.index(name)):
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             notes.append(f"column {name!r}: {new[0]!r}{more} never seen when the model was fitted: taken as unknown.")

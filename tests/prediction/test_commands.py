@@ -1,5 +1,7 @@
 """The commands `route` and `visit`, driven by a script in place of a person."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from sklearn.datasets import load_diabetes
 from sparing import BudgetRidge
 from sparing.cli.route_and_visit import column_of, hold_visit, prices_of, show_route, standing, values_in
 from sparing.plotting import plot_route
+from sparing.predicting import refuse_unseen
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +52,7 @@ def test_a_misspelt_category_is_asked_for_again(monkeypatch, capsys):
     model = BudgetRidge(2, random_state=0).fit(frame, 5.0 * (frame["ward"] == "north") + frame["x"])
     answering(monkeypatch, "nroth", "north", "")
     visit = model.visit()
-    hold_visit(visit, list(frame), [], model._columns)
+    hold_visit(visit, list(frame), [], partial(refuse_unseen, model))
     assert "column 'ward' has no category 'nroth' in the model; did you mean 'north'?" in capsys.readouterr().out
     assert visit.known == {"ward": "north"}
 

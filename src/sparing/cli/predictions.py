@@ -25,11 +25,11 @@ def predict_command(
         writer = Writer([output], inputs=[model, data], force=force)
 
         from sparing.estimators import load_model
-        from sparing.predicting import predict_rows
+        from sparing.predicting import category_columns, predict_rows
         from sparing.tables import read_rows
 
         fitted = load_model(model)
-        rows = read_rows(data, text=() if fitted._columns is None else list(fitted._columns.categories_by_name))
+        rows = read_rows(data, text=category_columns(fitted))
         predictions = predict_rows(fitted, rows, keep=names_in(keep), source=data.name)
         if not quiet:
             _show(fitted, data.name, predictions)

@@ -1,7 +1,9 @@
 """Commands for new cases: `route`, an order of purchases, and `visit`, which asks for the values of one case."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,18 +70,19 @@ def visit_command(
         _refuse_missing(model, costs)
 
         from sparing.estimators.model_files import load_model
+        from sparing.predicting import refuse_unseen
 
         fitted = load_model(model)
-        names, columns = list(getattr(fitted, "feature_names_in_", ())), fitted._columns
+        names = list(getattr(fitted, "feature_names_in_", ()))
         values = {column_of(fitted, name): value for name, value in values_in(known).items()}
         for name, value in values.items():
-            if columns is not None and name in names:
-                columns.refuse_unseen(names.index(name), value)
+            if name in names:
+                refuse_unseen(fitted, names.index(name), value)
         visit = fitted.visit(
             values, price_of_error=price_of_error, target_std=target_std, budget=budget,
             **prices_of(fitted, costs),
         )  # fmt: skip
-        hold_visit(visit, names, list(getattr(fitted, "classes_", ())), columns)
+        hold_visit(visit, names, list(getattr(fitted, "classes_", ())), partial(refuse_unseen, fitted))
 
 
 def _refuse_missing(*paths: Path | None) -> None:
@@ -89,10 +92,12 @@ def _refuse_missing(*paths: Path | None) -> None:
             refuse_missing_file(path)
 
 
-def hold_visit(visit, names: list[str], labels: list, columns=None) -> None:
+def hold_visit(
+    visit, names: list[str], labels: list, check: Callable[[int, Any], None] = lambda column, value: None
+) -> None:
     """Ask in the terminal until the visit ends or somebody says stop.
 
-    With ``columns``, a category that the model does not know is asked for again: it may be misspelt.
+    A value of a column that ``check`` refuses is asked for again.
     """
     print(standing(visit, labels))
     while (query := visit.ask()) is not None:
@@ -104,8 +109,7 @@ def hold_visit(visit, names: list[str], labels: list, columns=None) -> None:
             break
         try:
             for column, answer in zip(query.attributes, answers, strict=True):
-                if columns is not None:
-                    columns.refuse_unseen(column, answer)
+                check(column, answer)
             visit.tell(query, answers)
         except ValueError as error:  # the loop asks again
             print(f"  {error} An empty line says that the value is unavailable; stop ends the visit.")
