@@ -100,6 +100,15 @@ def test_prices_are_those_of_columns_and_may_be_zero(patients):
     assert sum(bought.spent for bought in paid.attributes) == pytest.approx(paid.model.spent_)
 
 
+def test_what_is_too_expensive_has_a_weight_of_zero_in_words(patients):
+    Path("prices.csv").write_text("attribute,cost\nsmoker,1\nward,1\nage,1\nglucose,9\nadmitted,1\nweight,1\n")
+    table = read_table("patients.csv", "stay", as_is=True)
+    with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
+        report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
+    (glucose,) = [bought for bought in report.attributes if bought.attribute == "glucose"]
+    assert (glucose.looks, report.weight_in_words(glucose)) == (0, "0")
+
+
 def test_missing_values_cost_nothing_if_that_is_asked_for(patients):
     result = run("fit", "patients.csv", "--target", "stay", "--budget", 3, "--free-missing", "--output", "out")
     assert result.exit_code == 0, result.output

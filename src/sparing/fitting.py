@@ -72,8 +72,8 @@ class FitReport:
 
     def weight_in_words(self, bought: Bought) -> str:
         """The weight of an attribute, or what it has instead of a weight."""
-        if bought.weight is not None:
-            return f"{bought.weight:.4g}"
+        if bought.weight is not None or not bought.looks:  # what was never bought has no curve either
+            return f"{bought.weight or 0.0:.4g}"
         if not self.has_curves:
             return "by class"
         values, _ = self.model.effect(self.table.names.index(bought.attribute))
