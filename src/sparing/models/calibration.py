@@ -102,8 +102,12 @@ class Calibration:
         alone = _quantile(targets, probability) / np.sqrt(np.where(self.total > 0, self.total, 1.0))
         return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
-    def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int) -> Self:
-        """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden."""
+    def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int, expected: float = 1.0) -> Self:
+        """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden.
+
+        A model of few looks may claim to explain more than all of a target's variance, though from the parts that
+        were seen it predicts well. Then no more of it is confirmed than the R² that is ``expected`` of whole rows.
+        """
         targets, predictions, left = (of[:n_as_seen] for of in held_out[:3])
         explained, errors = self._explained(claimed, left), targets - predictions
 
@@ -112,7 +116,9 @@ class Calibration:
             fit = np.mean(np.log(variances) + errors**2 / variances, axis=1)
             return float(np.sum(fit) + ((share - 1.0) / PRIOR_SPREAD) ** 2)
 
-        share = float(minimize_scalar(loss, bounds=(0.0, LARGEST_SHARE), method="bounded").x)
+        most = np.max(np.diagonal(claimed) / np.where(self.total > 0, self.total, np.inf), initial=0.0)
+        largest = LARGEST_SHARE if most <= 1.0 else max(expected, 0.0) / most
+        share = float(minimize_scalar(loss, bounds=(0.0, largest), method="bounded").x)
         errors = errors / np.sqrt(np.maximum(self._variances(share, explained), np.finfo(float).tiny))
         return replace(self, share=share, held_out=held_out, errors=np.sort(errors, axis=0))
 

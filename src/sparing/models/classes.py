@@ -33,8 +33,9 @@ class Classes:
     Here D holds the inner products of the class means with respect to :math:`W^{-1}`. Classes are not Gaussian, so the
     evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope``, and ``offsets`` are added in
     proportion to the explained part of the classes' variance: if classes are skewed, the border between them is not
-    where the Gaussian has it. Both are fitted to held-out examples, as in Platt's scaling (1999). If nothing is known,
-    the probabilities are the class frequencies.
+    where the Gaussian has it. Both are fitted to held-out examples, as in Platt's scaling (1999). Probabilities are
+    averaged with the class frequencies, which count as one example: n held-out examples cannot show that anything is
+    rarer than 1 in n. If nothing is known, the probabilities are the class frequencies.
 
     Parameters
     ----------
@@ -47,6 +48,8 @@ class Classes:
     offsets : array of shape (n_classes,)
     odds : array of shape (n_classes,)
         Factors by which the odds of classes are multiplied.
+    smoothing : float
+        The weight of the class frequencies in the probabilities: that of one example among those held out.
     """
 
     priors: np.ndarray
@@ -55,6 +58,7 @@ class Classes:
     slope: float = 1.0
     offsets: np.ndarray | float = 0.0
     odds: np.ndarray | float = 1.0
+    smoothing: float = 0.0
 
     @classmethod
     def of(cls, model: "FittedModel") -> Self:
@@ -69,7 +73,8 @@ class Classes:
         labels = _indicators(counted.targets)
         labels = labels if counted.weights is None else counted.weights[:, None] * labels
         slope, offsets = _recalibrated(evidence, explained, np.log(first.priors), labels)
-        return replace(first, slope=slope, offsets=offsets)
+        n_as_seen = len(counted.targets) if model.calibration.errors is None else len(model.calibration.errors)
+        return replace(first, slope=slope, offsets=offsets, smoothing=1.0 / (1.0 + n_as_seen))
 
     def weighted(self, odds: np.ndarray) -> Self:
         """The same with the odds of each class multiplied by a factor of its own."""
@@ -80,6 +85,11 @@ class Classes:
         evidence, explained = self._evidence(means, unexplained)
         evidence = self.slope * evidence + self.offsets * explained
         return log_softmax(np.log(self.priors) + evidence + np.log(self.odds), axis=-1)
+
+    def probabilities(self, log_posteriors: np.ndarray) -> np.ndarray:
+        """Of the classes, none of them more certain than the held-out examples can show: (n, n_classes)."""
+        frequencies = self.priors * self.odds / np.sum(self.priors * self.odds)
+        return (1.0 - self.smoothing) * np.exp(log_posteriors) + self.smoothing * frequencies
 
     def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each class, (n, n_classes), and the part of their variance that is explained, (n, 1) or (1, 1)."""

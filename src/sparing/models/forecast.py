@@ -21,7 +21,7 @@ TELLING_LOOKS = 50.0  # per attribute: where they found nothing but lines, the e
 GRADES = 20  # a target of no more distinct values is a class or a grade
 FARTHEST = 10.0  # multiple of the pilot's looks beyond which no smaller error is forecast
 LEARNT = 0.75  # fraction of the pilot in a training fold of cross-validation
-REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean logarithm of the error over the noise: of lines, and of the mean target
+REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean logarithm of the error over the noise: of unshrunk lines, and of the mean target
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
 MOST_NOISE = 0.98  # part of the target's variance
@@ -73,8 +73,12 @@ class World(NamedTuple):
 
 
 def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
-    """A world that a linear model of the pilot leaves possible, where most of the model's error is noise."""
-    reducible = generator.exponential(REDUCIBLE if is_informative(model) else UNKNOWN)
+    """A world that a linear model of the pilot leaves possible, where most of the model's error is noise.
+
+    The further predictions are shrunk toward the mean target, the less is known of what more rows would explain.
+    """
+    kept = float(model.facts["shrinkage"][0]) if is_informative(model) else 0.0
+    reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN)
     noise = min(model.facts["risk_distribution"].draw(1, generator)[0] * np.exp(-reducible), MOST_NOISE)
     world = World(model.attributes, model.weights[:, 0], 0.0)
     return world._replace(noise=world.target_variance * noise / (1.0 - noise) or 1.0)

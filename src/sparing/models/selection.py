@@ -168,10 +168,10 @@ def select(
         less = whole_row_shrinkage(judged.targets, ours[0], share)
         step = stages.steps("trees", JUDGED + 1)
         model, held_out = with_trees(model, cells, parts, judged, ours, less, levels, step)
-    model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out)
+    risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
+    model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out, 1.0 - risk.mean)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
-    risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     stages.finish()
     return replace(model, facts=_explained(judged, competing, best, chosen, factor, model) | risk.facts)
 
@@ -237,7 +237,7 @@ def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
 
 
 def calibrated(
-    model: FittedModel, parts: Sequence[Split], summaries: Sequence[Summary], predictions: np.ndarray
+    model: FittedModel, parts: Sequence[Split], summaries: Sequence[Summary], predictions: np.ndarray, expected: float
 ) -> FittedModel:
     """The model with its variances made those of held-out errors; predictions are standardized as in their splits.
 
@@ -254,7 +254,7 @@ def calibrated(
     both = Cells.merge([as_seen, hidden])
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
     found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
-    return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
+    return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means), expected))
 
 
 def _explained(judged, competing, best: int, chosen: list[int], factor: np.ndarray, model) -> dict[str, Any]:

@@ -113,6 +113,10 @@ class Catalogue:
             return None
         return self.classes.log_posteriors(means, knowledge.unexplained[None])
 
+    def probabilities(self, log_posteriors: np.ndarray) -> np.ndarray:
+        """Those of the classes, as they are reported."""
+        return self.classes.probabilities(log_posteriors)
+
     def within_range(self, means: np.ndarray) -> np.ndarray:
         """Predictions of a regressor, within the range of the targets seen if that is asked for."""
         return means if self.model.target_range is None else np.clip(means, *self.model.target_range)

@@ -94,7 +94,7 @@ class _Lockstep:
         several = self.means.shape[1] > 1
         if self.logs is not None:
             labels = self.catalogue.labels[self.logs.argmax(axis=1)]
-            return Purchases(labels, None, np.exp(self.logs), self.rows, self.spent, self.cells)
+            return Purchases(labels, None, self.catalogue.probabilities(self.logs), self.rows, self.spent, self.cells)
         found = [self.catalogue.within_range(self.means), self.deviations]
         predictions, std = found if several else (outputs[:, 0] for outputs in found)
         return Purchases(predictions, std, None, self.rows, self.spent, self.cells)

@@ -153,7 +153,7 @@ class Visit:
     @property
     def proba(self) -> np.ndarray | None:
         """The probabilities of the classes; None for regressors."""
-        return None if self._log_posteriors is None else np.exp(self._log_posteriors[0])
+        return None if self._log_posteriors is None else self._catalogue.probabilities(self._log_posteriors)[0]
 
     @property
     def spent(self) -> float:
