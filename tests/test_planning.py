@@ -1,6 +1,7 @@
 """`sparing fit` and `sparing plan`: the model of a file and its spend by attribute; forecasts from a pilot."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,8 +16,19 @@ from sparing.cells import Cells
 from sparing.cli import app
 from sparing.fitting import FitReport, fit_table
 from sparing.learners import AutoLearner, PairwiseMoments
-from sparing.models.forecast import RIDGES, World, mean_exponent, relative_error, ridge_error, ridge_weights
+from sparing.models.forecast import (
+    REDUCIBLE,
+    RIDGES,
+    UNKNOWN,
+    World,
+    mean_exponent,
+    possible_world,
+    relative_error,
+    ridge_error,
+    ridge_weights,
+)
 from sparing.models.gaussian import Gaussian
+from sparing.models.honest_risk import WholeRowRisk
 from sparing.planning import advice, plan
 from sparing.tables import read_prices, read_table
 
@@ -176,6 +188,19 @@ def test_many_looks_that_found_lines_leave_little_to_be_found_and_classes_stay_n
     mean_target = AutoLearner(D, budget=4, features="linear").fit_cells(nothing).fitted
     assert not mean_target.weights.any()
     assert mean_exponent(mean_target, nothing) == 0.5
+
+
+def test_the_more_a_model_was_shrunk_the_less_is_said_of_its_noise():
+    """Mean logarithms of the noise over the error, between those of unshrunk lines and of the mean target."""
+    fitted = AutoLearner(D, budget=4, features="linear").fit_cells(a_pilot()).fitted
+    exact = WholeRowRisk(0.5, 1e-6)
+    for kept in (1.0, 0.5):
+        model = replace(fitted, facts=fitted.facts | {"shrinkage": [kept], "risk_distribution": exact})
+        generator, logs = np.random.default_rng(0), []
+        for _ in range(2000):
+            world = possible_world(model, generator)
+            logs.append(np.log(0.5 * world.target_variance / world.noise))
+        assert np.mean(logs) == pytest.approx(kept * REDUCIBLE + (1 - kept) * UNKNOWN, rel=0.1)
 
 
 def test_no_spend_promises_more_than_ten_times_the_pilot():

@@ -81,3 +81,15 @@ def test_rows_in_part_have_a_share_of_trees_of_their_own():
     ]
     assert fitted.trees_share > 0.5
     assert errors[0] < 0.9 * errors[1]
+
+
+def test_a_claim_of_more_than_everything_is_replaced_by_what_is_expected():
+    """From seen parts a share of one was confirmed; whole rows are said to explain 1.4 of the variance of 4."""
+    _, found = held_out(1.0)
+    impossible = 4.0 * np.array([[1.4]])
+    found = found._replace(unexplained=found.unexplained + impossible - 4.0 * 0.9)  # the same parts are explained
+    everything, alone = np.zeros((1, 1, 1)), Calibration.of_nothing(4.0 * ONE)
+    learnt = alone.learnt(impossible, found, len(found.targets), expected=0.6)
+    assert learnt.variances(impossible, everything)[0, 0] == pytest.approx(4.0 * 0.4, rel=0.01)
+    possible = alone.learnt(4.0 * np.array([[0.9]]), held_out(1.0)[1], len(found.targets), expected=0.6)
+    assert possible.share == pytest.approx(1.0, rel=0.05)

@@ -137,3 +137,20 @@ def test_offsets_go_by_the_weights_of_examples():
     model = BudgetClassifier(budget=3, features="linear", random_state=0)
     positive = model.fit(X[:2000], y[:2000], sample_weight=weights[:2000]).predict_proba(X[2000:])[:, 1]
     assert np.average(positive, weights=weights[2000:]) == pytest.approx(0.5, abs=0.05)
+
+
+def test_no_class_is_more_certain_than_the_held_out_examples_show():
+    """Thirty rows of classes that one column decides: linear discriminant analysis alone has odds beyond 10^20."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = np.column_stack([10.0 * y, rng.standard_normal((30, 2))]) + 0.1 * rng.standard_normal((30, 3))
+    model = BudgetClassifier(budget=2, random_state=0).fit(X, y)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert probabilities.min() >= 1 / 31 * 0.25  # a third of what one example among 31 weighs, up to the frequencies
+    assert (probabilities.argmax(axis=1) == y).mean() > 0.9
+    nothing = model.predict_proba(np.full((1, 3), np.nan))[0]
+    np.testing.assert_allclose(nothing, model._fit.fitted.classes.priors)
+    visit = model.visit(dict(enumerate(X[0])))
+    np.testing.assert_allclose(visit.proba, probabilities[0])
+    np.testing.assert_allclose(model.buy(X[:5], budget=3).proba, probabilities[:5])

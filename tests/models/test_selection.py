@@ -81,10 +81,23 @@ def test_of_those_not_clearly_worse_the_likelier_is_taken(excess, gain, chosen):
     """By two standard errors of losses, and one of log-likelihoods, if cells are not likelier without correlations."""
     common, own, error = paired()
     losses = common, common + own + excess * error, common + 9.0  # the last is the mean target
-    likelihoods = np.array([common, common + own + gain * error, common - 1.0])
+    likelihoods = np.array([common, common + own + gain * error, common - 50.0])
     assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (chosen, [chosen])
-    likelihoods[2] += 2.0
+    likelihoods[2] += 100.0
     assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (0, [0])
+
+
+def test_a_few_impossible_examples_do_not_rule_out_a_model():
+    """One in fifty is said to be next to impossible; the others are clearly likelier than without correlations."""
+    rng = np.random.default_rng(0)
+    gains = 0.5 + 0.2 * rng.standard_normal(100)
+    gains[:2] = -1000.0
+    losses = np.zeros((3, 100)) + [[0.01], [0.0], [1.0]] + 0.05 * rng.standard_normal(100)
+    losses[0] += 0.1 * rng.standard_normal(100)
+    likelihoods = np.array([gains, 0.0 * gains, 0.0 * gains])
+    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (0, [0])
+    likelihoods[0, :30] = -1000.0  # of those that are no exception any more, it is
+    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (1, [1])
 
 
 # Judging ------------------------------------------------------------------------------------------------------------

@@ -118,6 +118,18 @@ def test_columns_more_correlated_than_the_model_has_it_are_noticed(loading, slop
     assert largest_slopes(judged, 0, [0])[0] == pytest.approx(slope, rel=0.2)
 
 
+def test_a_variance_that_is_not_known_is_not_relied_on():
+    """Three factors behind 300 columns, 7 looks at each: whole rows were said to be known, with errors up to 31."""
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        X = rng.standard_normal((700, 3)) @ rng.standard_normal((3, 300)) + rng.standard_normal((700, 300))
+        y = X[:, :8].sum(axis=1)
+        looks = np.argsort(rng.random((400, 300)), axis=1)[:, :5]
+        competing = [families.mean_imputed(), families.pairwise_moments("ridge")]
+        model = select(cells_of(X[:400], y[:400], looks).in_order(), competing)
+        assert np.mean((model.predict(X[400:])[:, 0] - y[400:]) ** 2) < 1.02 * y[400:].var()
+
+
 # The model ----------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from sparing.models.summary import Summary
 
 STANDARD_ERRORS = 1.0  # candidates within this many standard errors of the best, by paired differences, are averaged
 CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best is excluded, whatever its likelihood
+OUTLYING = 0.1  # fraction of examples that a model of the attributes need not make likely
 LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
 
@@ -80,6 +81,17 @@ class CrossValidation:
         """
         return self.examples * np.mean((self.targets - self.predictions) ** 2, axis=2)
 
+    @cached_property
+    def surprises(self) -> np.ndarray:
+        """How unlikely what was seen of the attributes is under each candidate: (n_candidates, n_examples).
+
+        A Gaussian gives a few examples next to no probability, such as those with light in a pixel that is nearly
+        always dark, and their mean would decide alone. So each example may instead be a draw from the last candidate,
+        the mean target, whose attributes are uncorrelated. A mixture is a distribution, too: this is a proper score.
+        """
+        gains = self.log_likelihoods - self.log_likelihoods[-1]
+        return -self.examples * np.logaddexp(np.log1p(-OUTLYING) + gains, np.log(OUTLYING))
+
     def held_out(self, chosen: Sequence[int]) -> np.ndarray:
         """Average predictions by some candidates, of targets, and with a part hidden: (2, n_examples, n_outputs)."""
         less = [
@@ -97,7 +109,7 @@ class CrossValidation:
         them do if cells are more likely under the mean target, the last candidate, whose attributes are uncorrelated.
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
-        likeliest = self.indistinguishable(-self.log_likelihoods, [*near, len(self.names) - 1])
+        likeliest = self.indistinguishable(self.surprises, [*near, len(self.names) - 1])
         chosen = self.indistinguishable(self.losses, [c for c in near if c in likeliest] or near)
         return min(chosen, key=lambda c: float(self.losses[c].mean())), chosen
 
@@ -145,7 +157,7 @@ def cross_validate(
         seen = fits[-1].seen(split.judged, range(len(found)))
         targets.append((split.judged.targets - means) / spreads)
         predictions.append([part.predictions for part in seen])
-        likelihoods.append([split.judged.weights * part.log_likelihoods for part in seen])
+        likelihoods.append([part.log_likelihoods for part in seen])
     return CrossValidation(
         names,
         np.concatenate(targets),

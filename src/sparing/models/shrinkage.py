@@ -8,6 +8,7 @@ from sparing.models.blocks import block_numbers, standard_error
 from sparing.models.cross_validation import CLEARLY, STANDARD_ERRORS, CrossValidation, Fits
 from sparing.models.folds import thinned
 from sparing.models.gaussian import Gaussian
+from sparing.models.risk import seen_variances
 
 MOST_PAIRED = 500  # held-out examples of a fold whose pairs of cells are compared with the model
 
@@ -60,20 +61,23 @@ def largest_slopes(judged: CrossValidation, best: int, chosen: list[int]) -> np.
     with the model's covariances c of attributes and target, and the probabilities that an attribute and a pair are
     seen. The limit is the covariance, one standard error above its estimate, over the variance, one below.
     """
-    expected, beyond, compared = [], [], []
+    expected, seen, beyond, compared = [], [], [], []
     for split, fits in zip(judged.parts, judged.fits, strict=True):
         cells, gaussian = thinned(split.judged, MOST_PAIRED), fits.candidates[best].attributes()
         weights = np.mean([fits.candidates[c].weights for c in chosen], axis=0) / fits.summary.target_spreads
         covariances = gaussian.times(fits.candidates[best].weights) / fits.summary.target_spreads
         expected.append([np.sum(weights * gaussian.times(weights), axis=0), np.sum(weights * covariances, axis=0)])
+        seen.append(seen_variances(cells, fits.summary, gaussian, weights * fits.summary.target_spreads).mean(axis=0))
         scaled = weights / np.maximum(fits.summary.counts, 1.0)[:, None] * split.learnt.weights.sum()
         pairs = np.stack([beyond_expected_pairs(cells, fits, gaussian, output) for output in scaled.T])
         beyond.append(np.stack([pairs, _beyond_expected_products(cells, fits, covariances, scaled)]))
         compared.append(cells)
     (variances, covariances), added = np.mean(expected, axis=0), np.concatenate(beyond, axis=2)
+    unseen = np.clip(1.0 - _ratio(np.mean(seen, axis=0), variances), 0.0, 1.0)
     errors = np.apply_along_axis(standard_error, 2, added, block_numbers(*compared))
     more, products = added.mean(axis=2) + STANDARD_ERRORS * np.array([[-1.0], [1.0]]) * errors
     variances = variances + np.maximum(more, 0.0)
+    variances = variances + _ratio((unseen * errors[0]) ** 2, variances)
     return np.where(variances > 0, _ratio(np.maximum(covariances + products, 0.0), variances), 1.0)
 
 
