@@ -25,7 +25,9 @@ def covariance_gradients(
         return gradients, float(likelihood[0])
 
     done = data.in_parts(add, last=last)
-    gradients = sum((part for part, _ in done), np.zeros_like(covariance))
+    gradients = done[0][0] if done else np.zeros_like(covariance)
+    for part, _ in done[1:]:
+        gradients += part
     gradients.flat[:: len(gradients) + 1] /= 2.0
     return gradients, sum(likelihood for _, likelihood in done)
 
@@ -39,10 +41,13 @@ def covariance_iterates(
     the expectation step, :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma` with the middle factor
     padded with zeros, so that only gradients need to be summed over examples.
     """
-    n, covariance = data.total, target if start is None else start
+    n, covariance, toward = data.total, target if start is None else start, prior * target
     while True:
         moved = covariance @ data.summed(covariance_gradients, covariance)[0] @ covariance
-        covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)
+        covariance = n * covariance
+        for added in (moved, moved.T, toward):
+            covariance += added  # in place: matrices may be large
+        covariance /= n + prior
         yield covariance
 
 

@@ -82,12 +82,14 @@ def best_kind(
     kinds: Sequence[Kind],
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
+    parts: Sequence[Split] = (),
 ) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear.
 
-    Transforms are compared with the fewest hinges; more of them are tried of the better one.
+    Transforms are compared with the fewest hinges; more of them are tried of the better one. ``parts`` are the splits
+    of the cells, if they are known; they remember the functions of what is chosen.
     """
-    scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], splits(cells, 0.0)
+    scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], parts or splits(cells, 0.0)
 
     def judged(kind):
         return cross_validate(parts, scout, kind, levels, step)
@@ -98,7 +100,10 @@ def best_kind(
         tried |= {kind: judged(kind) for kind in kinds if kind.hinges == hinges and kind.transform in transforms}
         best = min(tried, key=lambda kind: tried[kind].losses.mean())
         transforms = {best.transform}
-    return best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
+    chosen = best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
+    for split in parts:
+        split.forget_all_but(chosen)
+    return chosen
 
 
 @at_any_scale
@@ -149,7 +154,9 @@ def select(
     stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
     compared = len({kind.transform for kind in kinds}) + len({kind.hinges for kind in kinds})  # as in best_kind
     scouted = stages.steps("curves", FOLDS * max(compared, 1))
-    kind = best_kind(thinned(cells, SCOUTS), kinds, levels, scouted) if kinds else None
+    scouts = thinned(cells, SCOUTS)
+    shared = parts if scouts is few and len(parts) == FOLDS else []
+    kind = best_kind(scouts, kinds, levels, scouted, shared) if kinds else None
     basis, expanded, summary = transformed(kind, levels, cells)
     step = stages.steps("families", len(parts) * len(competing))
     judged = cross_validate(parts, competing, kind, levels, step)
@@ -157,8 +164,11 @@ def select(
     factor = shrinkage(judged, best, chosen)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
-    found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
-    named = {(at, c.setting): c for at, group in found.items() for c in group}
+    named = {}
+    for at in {judged.names[c][0] for c in chosen}:
+        settings = {judged.names[c][1] for c in chosen if judged.names[c][0] == at}
+        fitted = competing[at].chosen(expanded, summary, settings)
+        named |= {(at, setting): candidate for setting, candidate in fitted.items()}
     weights = factor * np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
@@ -250,8 +260,8 @@ def calibrated(
         np.repeat([getattr(summary, of) for summary in summaries], sizes, axis=0)[some]
         for of in ("target_means", "target_spreads")
     )
-    as_seen, hidden = (Cells.merge(stores).take(some) for stores in list(zip(*parts, strict=True))[1:])
-    both = Cells.merge([as_seen, hidden])
+    stores = [split.judged for split in parts], [split.hidden for split in parts]
+    both = Cells.merge([Cells.merge(store).take(some) for store in stores])
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
     found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
     return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
