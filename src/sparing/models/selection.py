@@ -231,6 +231,8 @@ def with_trees(
         gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
         if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
             return model, ours
+        if trees.take_long:
+            trees.fit()  # the rest at once: a second fold rarely says no where a first said yes
     in_part, ours = share, ours[:, : here.stop]
     if mostly_seen(cells):
         sizes = np.concatenate([np.diff(split.judged.starts) for split in parts[:JUDGED]])
