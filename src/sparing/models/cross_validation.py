@@ -39,7 +39,8 @@ class Split:
     def of_functions(self, kind: Kind | None, levels: np.ndarray | None) -> "SplitOfFunctions":
         """The same examples in functions of this kind, learnt from the training examples."""
         if kind not in self.curved:
-            self.curved[kind] = SplitOfFunctions(*transformed(kind, levels, self.learnt, self.judged), self)
+            basis, learnt, summary, judged = transformed(kind, levels, self.learnt, self.judged)
+            self.curved[kind] = SplitOfFunctions(basis, learnt, summary, judged, self)
         return self.curved[kind]
 
     def forget_all_but(self, kind: Kind | None) -> None:

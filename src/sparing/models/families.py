@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -68,15 +69,10 @@ class Family:
         """All candidates, fitted to these cells."""
         return list(self.fits(cells, summary))
 
-    def chosen(self, cells: Cells, summary: Summary, settings: set[str]) -> dict[str, Candidate]:
-        """The candidates of these settings, by setting; those that come after the last of them are not fitted."""
-        found: dict[str, Candidate] = {}
-        for candidate in self.fits(cells, summary):
-            if candidate.setting in settings:
-                found[candidate.setting] = candidate
-            if len(found) == len(settings):
-                break
-        return found
+    def fitted(self, cells: Cells, summary: Summary, settings: set[str]) -> list[Candidate]:
+        """The candidates of these settings; those that come after the last of them are not fitted."""
+        wanted = (candidate for candidate in self.fits(cells, summary) if candidate.setting in settings)
+        return list(islice(wanted, len(settings)))
 
 
 def mean_target() -> Family:

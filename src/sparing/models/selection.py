@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.models import families
-from sparing.models.bases import LINES, Kind, transformed
-from sparing.models.blocks import standard_error
+from sparing.models.bases import Kind, transformed
 from sparing.models.calibration import HeldOut
 from sparing.models.cross_validation import (
-    STANDARD_ERRORS,
     CrossValidation,
     Split,
     cross_validate,
@@ -20,6 +17,7 @@ from sparing.models.cross_validation import (
     splits,
     worse,
 )
+from sparing.models.explained import explained
 from sparing.models.families import Family, Size
 from sparing.models.folds import FOLDS, thinned
 from sparing.models.gaussian import FittedModel, fitted_model
@@ -164,12 +162,11 @@ def select(
     factor = shrinkage(judged, best, chosen)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
-    named = {}
-    for at in {judged.names[c][0] for c in chosen}:
-        settings = {judged.names[c][1] for c in chosen if judged.names[c][0] == at}
-        fitted = competing[at].chosen(expanded, summary, settings)
-        named |= {(at, setting): candidate for setting, candidate in fitted.items()}
-    weights = factor * np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
+    settings = [judged.names[c] for c in chosen]
+    used = {at: {setting for family, setting in settings if family == at} for at, _ in settings}
+    found = {at: competing[at].fitted(expanded, summary, of_family) for at, of_family in used.items()}
+    named = {(at, c.setting): c for at, group in found.items() for c in group}
+    weights = factor * np.mean([named[name].weights for name in settings], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
     ours = held_out = factor * judged.held_out(chosen)
@@ -183,7 +180,7 @@ def select(
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     stages.finish()
-    return replace(model, facts=_explained(judged, competing, best, chosen, factor, model) | risk.facts)
+    return replace(model, facts=explained(judged, competing, best, chosen, factor, model) | risk.facts)
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
@@ -267,43 +264,3 @@ def calibrated(
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
     found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
     return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means)))
-
-
-def _explained(judged, competing, best: int, chosen: list[int], factor: np.ndarray, model) -> dict[str, Any]:
-    """What was chosen, among which candidates, and why."""
-    names = [(competing[at].name, setting) for at, setting in judged.names]
-    family, setting = names[best]
-    used = sorted({names[c][0] for c in chosen})
-    kind = LINES if model.basis is None else model.basis.kind
-    curves = "lines" if kind == LINES else f"curves ({kind.name})"
-    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
-    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
-    why = (
-        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
-        f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
-        f"({', '.join(used)}){_shrunk(factor)}{trees}"
-    )
-    excess = judged.losses - judged.losses[best]
-    candidates = [
-        {
-            "family": name,
-            "setting": setting,
-            "error": float(judged.losses[c].mean()),
-            "excess": float(excess[c].mean()),
-            "excess_error": float(standard_error(excess[c], judged.blocks)),
-            "used": c in chosen,
-        }
-        for c, (name, setting) in enumerate(names)
-    ]
-    facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
-    features = {"features": curves, "shrinkage": factor.tolist(), "trees_share": model.trees_share}
-    return facts | features | {"candidates": candidates}
-
-
-def _shrunk(factor: np.ndarray) -> str:
-    """What is done to predictions before they are used, in words."""
-    if not factor.any():
-        return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
-    if factor.min() >= 0.95:  # not worth a word
-        return ""
-    return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"

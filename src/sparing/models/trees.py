@@ -15,7 +15,7 @@ from sparing.models.folds import folds, thinned
 JUDGED = 2  # fits that each leave out one fold and predict it; one more uses all examples
 BINS = 63  # per column, or categories: four times as many were no better on tables, and took 1.4 times as long
 FIRST = {"max_iter": 50, "learning_rate": 0.15}  # the first fit is a short one: it often shows that trees do not help
-SIDE_BY_SIDE = 1_000_000  # values of rows, including holes, from which fits are made in threads: they hold the lock less
+SIDE_BY_SIDE = 1_000_000  # values of rows, including holes, from which fits are made at once, one on each core
 HIDDEN = 20_000  # maximum number of examples that are repeated with some of their cells hidden
 
 
