@@ -171,12 +171,19 @@ def _column(kind: Kind, looks: np.ndarray) -> Column:
     if knots.size < 2:
         return NO_FUNCTIONS
     quantiles = np.arange(1, kind.hinges + 1) / (kind.hinges + 1.0)
-    bends = np.unique(_quantiles(np.interp(looks, knots, scores), quantiles))
+    bends = _distinct(_quantiles(np.interp(looks, knots, scores), quantiles))
     bends = bends[(bends > scores[0]) & (bends < scores[-1])]
-    corners = np.union1d(knots, np.interp(bends, scores, knots))
+    corners = _distinct(np.concatenate([knots, np.interp(bends, scores, knots)]))
     scores = np.interp(corners, knots, scores)[:, None]
     bent = Column(corners, np.concatenate([scores, np.maximum(scores - bends, 0.0)], axis=1))
     return bent._replace(values=_uncorrelated(bent.values, bent(looks)))
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """As ``np.unique``, which takes ten times as long on few values."""
+    ordered, is_first = np.sort(values), np.ones(values.size, bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
 
 
 def _quantiles(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
