@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from sparing.cells import Cells
+from sparing.models import bases
 from sparing.models.bases import LEAST_CURVE, MOST_KNOTS, Kind, learn_basis
 from sparing.models.summary import LOOKS_FOR_A_SCALE
 
@@ -139,6 +140,17 @@ def test_with_one_hinge_a_v_is_reproduced():
             np.testing.assert_allclose(basis @ np.linalg.lstsq(basis, curve, rcond=None)[0], curve, atol=1e-10)
         left = np.abs(line - 0.5) - basis @ np.linalg.lstsq(basis, np.abs(line - 0.5), rcond=None)[0]
         assert np.abs(left).max() > 0.05  # not a V with its corner elsewhere
+
+
+@few
+@given(LOOKS, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=4))
+def test_what_is_quicker_than_numpys_has_its_bits(looks, probabilities):
+    values, parts = np.array(looks), np.array(probabilities)
+    np.testing.assert_array_equal(bases._quantiles(values, parts), np.quantile(values, parts))
+    np.testing.assert_array_equal(bases._distinct(values), np.unique(values))
+    rows = np.column_stack([values, values**2])
+    np.testing.assert_array_equal(bases._spreads(rows), rows.std(axis=0))
+    np.testing.assert_array_equal(bases._spreads(values), values.std())
 
 
 # Of cells -----------------------------------------------------------------------------------------------------------

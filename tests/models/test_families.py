@@ -90,6 +90,26 @@ def test_a_factor_family_is_every_rank_at_every_stop(cells):
         np.testing.assert_array_equal(candidate.weights, factor_candidate("", data, factors).weights)
 
 
+@every_family
+def test_single_candidates_are_those_of_all(family, cells):
+    summary = summarize(cells)
+    everyone = family.candidates(cells, summary)
+    some = everyone[:: max(len(everyone) // 2, 1)][:2]
+    found = family.fitted(cells, summary, {candidate.setting for candidate in some})
+    for candidate, expected in zip(found, some, strict=True):
+        assert candidate.setting == expected.setting
+        np.testing.assert_array_equal(candidate.weights, expected.weights)
+
+
+def test_no_candidate_is_fitted_after_the_last_that_is_wanted(cells):
+    def fits(cells, summary):
+        yield from families.mean_target().candidates(cells, summary)
+        pytest.fail("a second candidate was fitted")
+
+    family = families.Family("one", fits, 0, lambda size: 0.0)
+    assert [candidate.setting for candidate in family.fitted(cells, summarize(cells), {"no weights"})] == ["no weights"]
+
+
 def test_a_covariance_near_factors_is_shrunk_toward_them(cells):
     data = StandardizedCells(cells, summarize(cells))
     factors = nth_iterate(factor_iterates(cells, data, families.RANKS[-1]), families.STOPS[-2])

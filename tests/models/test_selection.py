@@ -170,7 +170,7 @@ def test_long_fits_are_judged_by_one_fold():
     X, y, _ = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
     (split,) = splits(cells, cross_validation.LONG + 0.1)
-    assert [part.n_examples for part in split] == [45, 15, 15]
+    assert [part.n_examples for part in (split.learnt, split.judged, split.hidden)] == [45, 15, 15]
     assert [part.judged.n_examples for part in splits(cells, cross_validation.LONG)] == [15] * 4
 
 

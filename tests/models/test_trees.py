@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from planted_cells import uniform_cells
 from sparing.cells import Cells
-from sparing.models import selection
+from sparing.models import selection, trees
 from sparing.models.selection import affordable_families, select
 from sparing.models.trees import BINS, FIRST, BoostedTrees, boosting_seconds, rows_with_holes
 
@@ -39,7 +39,7 @@ def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless(seen)
     whole, also in the column that was never seen.
     """
     rows, cells, targets = holes(seen=seen)
-    trees, fresh = BoostedTrees(cells), np.random.default_rng(1).standard_normal((50, 5))
+    boosted, fresh = BoostedTrees(cells), np.random.default_rng(1).standard_normal((50, 5))
     for X in (fresh, rows):
         by_fold = np.empty((3, len(X), 2))
         with threadpool_limits(1, user_api="openmp"):  # more threads wait for each other on so few rows
@@ -53,10 +53,19 @@ def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless(seen)
                 own = HistGradientBoostingRegressor(max_bins=BINS, **options)
                 own.fit(fitted[:, :4], aims)
                 by_fold[fold, :, output] = own.predict(X[:, :4])
-        np.testing.assert_allclose(trees.predict(X), by_fold.mean(axis=0), rtol=1e-12)
-        np.testing.assert_allclose([trees.predict_without(fold, X) for fold in range(2)], by_fold[:2], rtol=1e-12)
+        np.testing.assert_allclose(boosted.predict(X), by_fold.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose([boosted.predict_without(fold, X) for fold in range(2)], by_fold[:2], rtol=1e-12)
     fresh[:, 4] = np.nan
-    np.testing.assert_array_equal(trees.predict(fresh), trees.predict(np.nan_to_num(fresh)))
+    np.testing.assert_array_equal(boosted.predict(fresh), boosted.predict(np.nan_to_num(fresh)))
+
+
+def test_fits_side_by_side_are_the_same(monkeypatch):
+    rows, cells, _ = holes()
+    alone = BoostedTrees(cells).predict(rows)
+    monkeypatch.setattr(trees, "SIDE_BY_SIDE", 0)
+    together = BoostedTrees(cells)
+    assert together.take_long
+    np.testing.assert_array_equal(together.predict(rows), alone)
 
 
 def test_costs_grow_with_examples_columns_and_outputs():

@@ -1,66 +1,21 @@
 """Basis functions of columns. One look serves all functions of a column, so a curve costs no more than a line."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from sparing.cells import Cells
+from sparing.cells.pieces import PIECE
+from sparing.models.curves import LINE, LINES, NO_FUNCTIONS, Column, Kind
 from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary, looks_that_vary, summarize
 
 TAIL = 0.005  # fraction of a column's looks that is winsorized on each side
 MOST_KNOTS = 200  # of normal scores
 LEAST_CURVE = 0.02  # smallest relative standard deviation of a function, given the functions before it
+TINY = float(np.finfo(float).tiny)
 MOST_LEVELS = 20  # categories with an indicator of their own: fits are cubic in it, and all others are rarer than 5 %
-
-
-class Column(NamedTuple):
-    """Functions of one column, linear between knots and constant outside them; NaN if the column is NaN.
-
-    Over the looks at the column they have mean zero, variance one and no correlation. The first is the transformed
-    column itself; the others add bends. For a categorical column, knots are the codes of its categories, and functions
-    are combinations of their indicators. A *line* is the column minus its mean; it is not constant outside.
-    """
-
-    knots: np.ndarray  # increasing, at least two
-    values: np.ndarray  # (n_knots, n_functions)
-    is_line: bool = False
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        """The functions at these values: (n, n_functions)."""
-        left = np.clip(np.searchsorted(self.knots, x) - 1, 0, self.knots.size - 2)
-        part = (x - self.knots[left]) / np.diff(self.knots)[left]
-        part = part if self.is_line else np.clip(part, 0.0, 1.0)
-        return self.values[left] + part[:, None] * np.diff(self.values, axis=0)[left]
-
-    @property
-    def spreads(self) -> np.ndarray:
-        """Standard deviations of the functions over the looks."""
-        return self.values[-1] / LINE if self.is_line else np.ones(self.values.shape[1])
-
-
-NO_FUNCTIONS = Column(np.array([0.0, 1.0]), np.zeros((2, 0)))
-
-
-class Kind(NamedTuple):
-    """How columns are transformed, and at how many quantiles a curve may bend."""
-
-    transform: str  # "winsorized", "normal scores" or, without hinges, "lines"
-    hinges: int
-
-    @property
-    def name(self) -> str:
-        """The kind in words."""
-        if self.transform == "lines":
-            return self.transform
-        return f"{self.transform}, {self.hinges} hinge{'' if self.hinges == 1 else 's'}"
-
-
-LINES = Kind("lines", 0)
-LINE = 2.0  # standard deviations from the mean to the knots of a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +56,24 @@ class Basis:
 
     def expand(self, cells: Cells) -> Cells:
         """Cells of the functions in place of cells of the columns."""
-        repeats = np.diff(self.starts)[cells.attributes]
+        widths, order, columns = np.diff(self.starts), *_by_column(cells)
+        repeats, looks = widths[cells.attributes], cells.values[order].astype(np.float64)
         ends = np.concatenate([[0], np.cumsum(repeats)])
+        table = np.concatenate([column.values.ravel() for column in self.columns])  # of all values at knots
+        begins = np.cumsum([0, *(column.values.size for column in self.columns)])
+        places, parts = np.empty(len(cells), np.int64), np.empty(len(cells))  # of the cells, as in that table
+        for column, here in columns:
+            left, parts[order[here]] = self.columns[column].place(looks[here])
+            places[order[here]] = begins[column] + widths[column] * left
         attributes, values = np.empty(ends[-1], np.int64), np.empty(ends[-1])
-        for column, at in _looks(cells):
-            functions = np.arange(self.starts[column], self.starts[column + 1])
-            places = ends[at][:, None] + np.arange(functions.size)
-            attributes[places] = functions
-            values[places] = self.columns[column](cells.values[at].astype(np.float64))
+        for first in range(0, len(cells), PIECE):  # to bound memory
+            some = slice(first, first + PIECE)
+            at = np.repeat(np.arange(len(cells))[some], repeats[some])
+            into = slice(ends[first], ends[first] + at.size)
+            functions = np.arange(into.start, into.stop) - ends[at]
+            here, after = table[places[at] + functions], table[places[at] + functions + repeats[at]]
+            attributes[into] = self.starts[cells.attributes[at]] + functions
+            values[into] = here + parts[at] * (after - here)
         expanded = Cells(max(self.size, 1), n_outputs=cells.n_outputs)
         sizes = np.diff(ends[cells.starts])
         chances = np.repeat(cells.probabilities, repeats)
@@ -143,15 +108,15 @@ def learn_basis(kind: Kind, cells: Cells, levels: np.ndarray | None = None) -> B
     ``levels`` is the number of categories of each column, 0 for a numeric one.
     """
     columns = [NO_FUNCTIONS] * cells.n_attributes
-    varied = looks_that_vary(cells)
-    for column, at in _looks(cells):
-        looks = cells.values[at].astype(np.float64)
+    varied, (order, seen) = looks_that_vary(cells), _by_column(cells)
+    looks = cells.values[order].astype(np.float64)
+    for column, here in seen:
         if levels is not None and levels[column]:
-            columns[column] = _indicators(looks, levels[column])
+            columns[column] = _indicators(looks[here], levels[column])
         elif kind == LINES:
-            columns[column] = _line(looks)
+            columns[column] = _line(looks[here])
         elif varied[column] >= LOOKS_FOR_A_SCALE:
-            columns[column] = _column(kind, looks)
+            columns[column] = _column(kind, looks[here])
     return Basis(kind, columns)
 
 
@@ -167,11 +132,13 @@ def transformed(kind: Kind | None, levels: np.ndarray | None, learnt: Cells, *ot
     return basis, expanded, basis.summary(expanded), *(basis.expand(cells) for cells in others)
 
 
-def _looks(cells: Cells) -> Iterator[tuple[int, np.ndarray]]:
-    """Every column that was looked at, with the positions of its cells."""
-    order = np.argsort(cells.attributes, kind="stable")
-    columns, firsts = np.unique(cells.attributes[order], return_index=True)
-    return zip(columns.tolist(), np.split(order, firsts[1:]), strict=True) if columns.size else iter(())
+def _by_column(cells: Cells) -> tuple[np.ndarray, list[tuple[int, slice]]]:
+    """An order of cells by column, and every column that was looked at, with the places of its cells in that order."""
+    attributes = cells.attributes.astype(np.min_scalar_type(cells.n_attributes))  # few bytes are sorted digit by digit
+    order = np.argsort(attributes, kind="stable")
+    columns, firsts = np.unique(attributes[order], return_index=True)
+    ends = [*firsts.tolist(), order.size]
+    return order, [(column, slice(*ends[at : at + 2])) for at, column in enumerate(columns.tolist())]
 
 
 def _line(looks: np.ndarray) -> Column:
@@ -204,22 +171,38 @@ def _column(kind: Kind, looks: np.ndarray) -> Column:
     if knots.size < 2:
         return NO_FUNCTIONS
     quantiles = np.arange(1, kind.hinges + 1) / (kind.hinges + 1.0)
-    bends = np.unique(np.quantile(np.interp(looks, knots, scores), quantiles))
+    bends = _distinct(_quantiles(np.interp(looks, knots, scores), quantiles))
     bends = bends[(bends > scores[0]) & (bends < scores[-1])]
-    corners = np.union1d(knots, np.interp(bends, scores, knots))
-    scores = np.interp(corners, knots, scores)
-    bent = Column(corners, np.column_stack([scores, *(np.maximum(scores - bend, 0.0) for bend in bends)]))
+    corners = _distinct(np.concatenate([knots, np.interp(bends, scores, knots)]))
+    scores = np.interp(corners, knots, scores)[:, None]
+    bent = Column(corners, np.concatenate([scores, np.maximum(scores - bends, 0.0)], axis=1))
     return bent._replace(values=_uncorrelated(bent.values, bent(looks)))
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """As ``np.unique``, which takes ten times as long on few values."""
+    ordered, is_first = np.sort(values), np.ones(values.size, bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
+
+
+def _quantiles(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """As ``np.quantile``, bit for bit: its other options take it longer than the work on few values."""
+    ordered, places = np.sort(values), (values.size - 1) * probabilities
+    before = places.astype(np.int64)
+    low, high, part = ordered[before], ordered[np.minimum(before + 1, values.size - 1)], places - before
+    return np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
 
 
 def _winsorized(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Knots and scores of the winsorized column, with at least one look beyond the quantile on each side."""
     ordered = np.sort(looks)
     out = max(1, int(TAIL * ordered.size))
-    knots = np.unique(ordered[[out, -1 - out]])
-    if knots.size < 2:  # nearly constant: all variation is in the tails
-        knots = np.unique(ordered[[0, -1]])
-    return knots, (knots - knots[0]) / max(np.ptp(knots), np.finfo(float).tiny)
+    ends = ordered[[out, -1 - out]]
+    if ends[0] == ends[1]:  # nearly constant: all variation is in the tails
+        ends = ordered[[0, -1]]
+    width = ends[1] - ends[0]
+    return (ends, (ends - ends[0]) / max(width, TINY)) if width > 0 else (ends[:1], np.zeros(1))
 
 
 def _normal_scores(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -234,15 +217,22 @@ def _normal_scores(looks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _uncorrelated(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """Values at the knots of functions that are orthonormalised, one after another, over the looks ``seen``."""
-    values, seen = values - seen.mean(axis=0), seen - seen.mean(axis=0)
+    means = seen.mean(axis=0)
+    values, seen = values - means, seen - means
     done, done_seen = values[:, :0], seen[:, :0]
-    for function, scale in enumerate(seen.std(axis=0)):
+    for function, scale in enumerate(_spreads(seen)):
         own, looks = values[:, function], seen[:, function]
-        for _ in range(2):  # twice is enough for full precision
+        for _ in range(2 if function else 0):  # twice is enough for full precision
             shared = done_seen.T @ looks / len(looks)
             own, looks = own - done @ shared, looks - done_seen @ shared
-        spread = looks.std()
+        spread = _spreads(looks)
         if spread > LEAST_CURVE * scale:
-            done = np.column_stack([done, own / spread])
-            done_seen = np.column_stack([done_seen, looks / spread])
+            done = np.concatenate([done, own[:, None] / spread], axis=1)
+            done_seen = np.concatenate([done_seen, looks[:, None] / spread], axis=1)
     return done
+
+
+def _spreads(values: np.ndarray) -> np.ndarray:
+    """As ``values.std(axis=0)``, bit for bit, in half the time where values are few."""
+    distances = values - np.add.reduce(values) / len(values)
+    return np.sqrt(np.add.reduce(distances * distances) / len(values))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparing.kernels.covariance import add_covariance_gradients
-from sparing.kernels.sweep import own_lines
+from sparing.kernels.sweep import LINE
 from sparing.models.em import StandardizedCells
 from sparing.models.gaussian import Candidate, Gaussian
 
@@ -20,12 +20,14 @@ def covariance_gradients(
     """
 
     def add(first, last):
-        gradients, likelihood = np.zeros_like(covariance), own_lines((1,))
+        gradients, likelihood = np.zeros_like(covariance), np.zeros(2 * LINE)[LINE : LINE + 1]  # threads share no line
         add_covariance_gradients(covariance, data.looks, first, last, data.block(last), gradients, likelihood)
         return gradients, float(likelihood[0])
 
     done = data.in_parts(add, last=last)
-    gradients = sum((part for part, _ in done), np.zeros_like(covariance))
+    gradients = done[0][0] if done else np.zeros_like(covariance)
+    for part, _ in done[1:]:
+        gradients += part
     gradients.flat[:: len(gradients) + 1] /= 2.0
     return gradients, sum(likelihood for _, likelihood in done)
 
@@ -39,10 +41,13 @@ def covariance_iterates(
     the expectation step, :math:`E[x x^T | x_S] = \Sigma + \Sigma (a a^T - \Sigma_S^{-1}) \Sigma` with the middle factor
     padded with zeros, so that only gradients need to be summed over examples.
     """
-    n, covariance = data.total, target if start is None else start
+    n, covariance, toward = data.total, target if start is None else start, prior * target
     while True:
         moved = covariance @ data.summed(covariance_gradients, covariance)[0] @ covariance
-        covariance = (n * covariance + moved + moved.T + prior * target) / (n + prior)
+        covariance = n * covariance
+        for added in (moved, moved.T, toward):
+            covariance += added  # in place: matrices may be large
+        covariance /= n + prior
         yield covariance
 
 

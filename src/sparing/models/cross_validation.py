@@ -1,14 +1,14 @@
 """Cross-validation of models: they predict held-out targets from the seen cells of their examples."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.models.bases import Kind, transformed
+from sparing.models.bases import Basis, Kind, transformed
 from sparing.models.blocks import block_numbers, standard_error
 from sparing.models.em import StandardizedCells
 from sparing.models.families import Family
@@ -24,12 +24,47 @@ LONG = 2.0  # estimated seconds of one fit of all families from which only one f
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
 
 
-class Split(NamedTuple):
-    """Training examples, held-out examples, and the latter with some of their cells hidden."""
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training examples and held-out examples."""
 
     learnt: Cells
     judged: Cells
-    hidden: Cells
+    curved: dict[Kind | None, "SplitOfFunctions"] = field(default_factory=dict)  # for kinds that were asked for
+
+    @cached_property
+    def hidden(self) -> Cells:
+        """The held-out examples with some of their cells hidden."""
+        return self.judged.partly_hidden()
+
+    def of_functions(self, kind: Kind | None, levels: np.ndarray | None) -> "SplitOfFunctions":
+        """The same examples in functions of this kind, learnt from the training examples."""
+        if kind not in self.curved:
+            basis, learnt, summary, judged = transformed(kind, levels, self.learnt, self.judged)
+            self.curved[kind] = SplitOfFunctions(basis, learnt, summary, judged, self)
+        return self.curved[kind]
+
+    def forget_all_but(self, kind: Kind | None) -> None:
+        """Keep the functions of one kind only."""
+        for other in [*self.curved]:
+            if other != kind:
+                del self.curved[other]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitOfFunctions:
+    """Training and held-out examples as cells of functions; without a basis, of the columns themselves."""
+
+    basis: Basis | None
+    learnt: Cells
+    summary: Summary
+    judged: Cells
+    columns: Split
+
+    @cached_property
+    def hidden(self) -> Cells:
+        """The held-out examples with some of their cells hidden."""
+        return self.columns.hidden if self.basis is None else self.basis.expand(self.columns.hidden)
 
 
 class Fits(NamedTuple):
@@ -51,7 +86,7 @@ def splits(cells: Cells, seconds: float) -> list[Split]:
     """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; only the first fold if a fit takes long."""
     fold, parts = folds(cells), range(1 if seconds > LONG else FOLDS)
     judged = [judgeable(cells.take(fold == part)) for part in parts]
-    return [Split(cells.take(fold != part), judged[part], judged[part].partly_hidden()) for part in parts]
+    return [Split(cells.take(fold != part), judged[part]) for part in parts]
 
 
 def judgeable(cells: Cells) -> Cells:
@@ -68,7 +103,7 @@ class CrossValidation:
     targets: np.ndarray  # (n_examples, n_outputs), standardized
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
     log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
-    parts: Sequence[Split]
+    parts: Sequence[SplitOfFunctions]
     fits: list[Fits]  # one for each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
     blocks: np.ndarray | None = None  # the number of each example's block, if standard errors are clustered by block
@@ -142,11 +177,10 @@ def cross_validate(
     held-out cells made curves look better than they are, and errors of some small tables many times larger.
     """
     names: list[tuple[int, str]] = []
-    targets, predictions, likelihoods, fits, expanded = [], [], [], [], []
-    for cells in parts:
-        basis, learnt, summary, judged, hidden = transformed(kind, levels, *cells)
-        expanded.append(split := Split(learnt, judged, hidden))
-        found = []
+    targets, predictions, likelihoods, fits = [], [], [], []
+    expanded = [split.of_functions(kind, levels) for split in parts]
+    for split in expanded:
+        basis, summary, found = split.basis, split.summary, []
         for at, family in enumerate(competing):
             found += [(at, c) for c in family.candidates(split.learnt, summary)]
             step()

@@ -1,7 +1,8 @@
 """The families of models that compete: each has candidates and an estimated cost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +50,9 @@ class Family:
     Parameters
     ----------
     name : str
-    candidates : callable
-        From cells and their summary to candidates: the same settings in the same order, whatever the cells.
+    fits : callable
+        From cells and their summary to candidates: the same settings in the same order, whatever the cells. If it is a
+        generator, candidates are fitted one after another, as far as they are needed.
     usual : int
         The candidate to use if models cannot be compared.
     seconds : callable
@@ -59,9 +61,18 @@ class Family:
     """
 
     name: str
-    candidates: Callable[[Cells, Summary], list[Candidate]]
+    fits: Callable[[Cells, Summary], Iterable[Candidate]]
     usual: int
     seconds: Callable[[Size], float]
+
+    def candidates(self, cells: Cells, summary: Summary) -> list[Candidate]:
+        """All candidates, fitted to these cells."""
+        return list(self.fits(cells, summary))
+
+    def fitted(self, cells: Cells, summary: Summary, settings: set[str]) -> list[Candidate]:
+        """The candidates of these settings; those that come after the last of them are not fitted."""
+        wanted = (candidate for candidate in self.fits(cells, summary) if candidate.setting in settings)
+        return list(islice(wanted, len(settings)))
 
 
 def mean_target() -> Family:
@@ -111,11 +122,10 @@ def less_and_less_shrunk() -> Family:
 
     def candidates(cells, summary):
         data = standardize(cells, summary)
-        covariance, found = np.eye(data.counts.size), []
+        covariance = identity = np.eye(data.counts.size)
         for prior in TOWARD_IDENTITY:
-            covariance = nth_iterate(covariance_iterates(data, np.eye(data.counts.size), prior, covariance), CONTINUED)
-            found.append(covariance_candidate(f"prior sample size {prior:g}", data, covariance))
-        return found
+            covariance = nth_iterate(covariance_iterates(data, identity, prior, covariance), CONTINUED)
+            yield covariance_candidate(f"prior sample size {prior:g}", data, covariance)
 
     def seconds(size):
         return _em_seconds(size, CONTINUED * len(TOWARD_IDENTITY))
@@ -141,15 +151,14 @@ def factor(penalty: str, ranks=RANKS, stops=STOPS) -> Family:
     """Factor models of several ranks, after several numbers of iterations."""
 
     def candidates(cells, summary):
-        data, found = standardize(cells, summary), []
+        data = standardize(cells, summary)
         for rank in ranks:
             iterates = zip(range(1, max(stops) + 1), factor_iterates(cells, data, rank), strict=False)
             for done, factors in iterates:
                 if done in stops and penalty == "ridge":
-                    found.append(factor_candidate(f"rank {rank}, {done} iterations", data, factors))
+                    yield factor_candidate(f"rank {rank}, {done} iterations", data, factors)
             if penalty == "lasso":
-                found += _lasso(data, implied_covariance(factors), f"rank {rank}, ")
-        return found
+                yield from _lasso(data, implied_covariance(factors), f"rank {rank}, ")
 
     def seconds(size):
         return len(ranks) * _factor_seconds(size, max(stops))

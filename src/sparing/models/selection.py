@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sparing.cells import Cells
 from sparing.models import families
-from sparing.models.bases import LINES, Kind, transformed
-from sparing.models.blocks import standard_error
+from sparing.models.bases import Kind, transformed
 from sparing.models.calibration import HeldOut
 from sparing.models.cross_validation import (
-    STANDARD_ERRORS,
     CrossValidation,
     Split,
     cross_validate,
@@ -20,6 +17,7 @@ from sparing.models.cross_validation import (
     splits,
     worse,
 )
+from sparing.models.explained import explained
 from sparing.models.families import Family, Size
 from sparing.models.folds import FOLDS, thinned
 from sparing.models.gaussian import FittedModel, fitted_model
@@ -82,12 +80,14 @@ def best_kind(
     kinds: Sequence[Kind],
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
+    parts: Sequence[Split] = (),
 ) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear.
 
-    Transforms are compared with the fewest hinges; more of them are tried of the better one.
+    Transforms are compared with the fewest hinges; more of them are tried of the better one. ``parts`` are the splits
+    of the cells, if they are known; they remember the functions of what is chosen.
     """
-    scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], splits(cells, 0.0)
+    scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], parts or splits(cells, 0.0)
 
     def judged(kind):
         return cross_validate(parts, scout, kind, levels, step)
@@ -98,7 +98,10 @@ def best_kind(
         tried |= {kind: judged(kind) for kind in kinds if kind.hinges == hinges and kind.transform in transforms}
         best = min(tried, key=lambda kind: tried[kind].losses.mean())
         transforms = {best.transform}
-    return best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
+    chosen = best if worse(lines.losses[0], tried[best].losses[0], lines.blocks) else None
+    for split in parts:
+        split.forget_all_but(chosen)
+    return chosen
 
 
 @at_any_scale
@@ -149,7 +152,9 @@ def select(
     stages = Stages(progress, _costs(cells, seconds * len(parts), kinds, features))
     compared = len({kind.transform for kind in kinds}) + len({kind.hinges for kind in kinds})  # as in best_kind
     scouted = stages.steps("curves", FOLDS * max(compared, 1))
-    kind = best_kind(thinned(cells, SCOUTS), kinds, levels, scouted) if kinds else None
+    scouts = thinned(cells, SCOUTS)
+    shared = parts if scouts is few and len(parts) == FOLDS else []
+    kind = best_kind(scouts, kinds, levels, scouted, shared) if kinds else None
     basis, expanded, summary = transformed(kind, levels, cells)
     step = stages.steps("families", len(parts) * len(competing))
     judged = cross_validate(parts, competing, kind, levels, step)
@@ -157,9 +162,11 @@ def select(
     factor = shrinkage(judged, best, chosen)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
-    found = {at: competing[at].candidates(expanded, summary) for at in {judged.names[c][0] for c in chosen}}
+    settings = [judged.names[c] for c in chosen]
+    used = {at: {setting for family, setting in settings if family == at} for at, _ in settings}
+    found = {at: competing[at].fitted(expanded, summary, of_family) for at, of_family in used.items()}
     named = {(at, c.setting): c for at, group in found.items() for c in group}
-    weights = factor * np.mean([named[judged.names[c]].weights for c in chosen], axis=0)
+    weights = factor * np.mean([named[name].weights for name in settings], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
     ours = held_out = factor * judged.held_out(chosen)
@@ -173,7 +180,7 @@ def select(
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     stages.finish()
-    return replace(model, facts=_explained(judged, competing, best, chosen, factor, model) | risk.facts)
+    return replace(model, facts=explained(judged, competing, best, chosen, factor, model) | risk.facts)
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
@@ -221,6 +228,8 @@ def with_trees(
         gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
         if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
             return model, ours
+        if trees.take_long:
+            trees.fit()  # the rest at once: a second fold rarely says no where a first said yes
     in_part, ours = share, ours[:, : here.stop]
     if mostly_seen(cells):
         sizes = np.concatenate([np.diff(split.judged.starts) for split in parts[:JUDGED]])
@@ -250,48 +259,8 @@ def calibrated(
         np.repeat([getattr(summary, of) for summary in summaries], sizes, axis=0)[some]
         for of in ("target_means", "target_spreads")
     )
-    as_seen, hidden = (Cells.merge(stores).take(some) for stores in list(zip(*parts, strict=True))[1:])
-    both = Cells.merge([as_seen, hidden])
+    stores = [split.judged for split in parts], [split.hidden for split in parts]
+    both = Cells.merge([Cells.merge(store).take(some) for store in stores])
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
     found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
     return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means), expected))
-
-
-def _explained(judged, competing, best: int, chosen: list[int], factor: np.ndarray, model) -> dict[str, Any]:
-    """What was chosen, among which candidates, and why."""
-    names = [(competing[at].name, setting) for at, setting in judged.names]
-    family, setting = names[best]
-    used = sorted({names[c][0] for c in chosen})
-    kind = LINES if model.basis is None else model.basis.kind
-    curves = "lines" if kind == LINES else f"curves ({kind.name})"
-    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
-    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
-    why = (
-        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
-        f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
-        f"({', '.join(used)}){_shrunk(factor)}{trees}"
-    )
-    excess = judged.losses - judged.losses[best]
-    candidates = [
-        {
-            "family": name,
-            "setting": setting,
-            "error": float(judged.losses[c].mean()),
-            "excess": float(excess[c].mean()),
-            "excess_error": float(standard_error(excess[c], judged.blocks)),
-            "used": c in chosen,
-        }
-        for c, (name, setting) in enumerate(names)
-    ]
-    facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
-    features = {"features": curves, "shrinkage": factor.tolist(), "trees_share": model.trees_share}
-    return facts | features | {"candidates": candidates}
-
-
-def _shrunk(factor: np.ndarray) -> str:
-    """What is done to predictions before they are used, in words."""
-    if not factor.any():
-        return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
-    if factor.min() >= 0.95:  # not worth a word
-        return ""
-    return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"

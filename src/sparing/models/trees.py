@@ -1,7 +1,9 @@
 """Boosted trees on rows with holes: they model interactions of columns, which a sum of curves cannot."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +15,7 @@ from sparing.models.folds import folds, thinned
 JUDGED = 2  # fits that each leave out one fold and predict it; one more uses all examples
 BINS = 63  # per column, or categories: four times as many were no better on tables, and took 1.4 times as long
 FIRST = {"max_iter": 50, "learning_rate": 0.15}  # the first fit is a short one: it often shows that trees do not help
+SIDE_BY_SIDE = 1_000_000  # values of rows, including holes, from which fits are made at once, one on each core
 HIDDEN = 20_000  # maximum number of examples that are repeated with some of their cells hidden
 
 
@@ -51,12 +54,22 @@ class BoostedTrees:
         self.target_units = np.frexp(np.abs(cells.targets).max(axis=0))[1]
 
     def fit(self, n_fits: int = JUDGED + 1) -> Self:
-        """Make at least ``n_fits`` fits."""
-        while len(self._fits) < n_fits and self._cells is not None:
-            self._fits.append(self._leaving_out(self._cells, len(self._fits)))
+        """Make at least ``n_fits`` fits, side by side if they take long."""
+        if self._cells is not None:
+            make, folds = partial(self._leaving_out, self._cells), range(len(self._fits), n_fits)
+            if self.take_long and len(folds) > 1:
+                with ThreadPoolExecutor(os.cpu_count()) as pool:
+                    self._fits += pool.map(make, folds)
+            else:
+                self._fits += map(make, folds)
         if len(self._fits) > JUDGED:
             self._cells = None  # no longer needed
         return self
+
+    @property
+    def take_long(self) -> bool:
+        """Whether fits are long enough to be made side by side."""
+        return self._cells is not None and self._cells.n_examples * self._cells.n_attributes >= SIDE_BY_SIDE
 
     def _leaving_out(self, cells: Cells, fold: int) -> Fit:
         from sklearn.ensemble import HistGradientBoostingRegressor
@@ -67,7 +80,8 @@ class BoostedTrees:
         if with_hidden_parts:
             cells = Cells.merge([cells, thinned(cells, HIDDEN).partly_hidden()])
         columns, weights = np.unique(cells.attributes), cells.weights if cells.is_weighted else None
-        rows, categorical = rows_with_holes(cells)[:, columns], self._categorical[columns]
+        rows, categorical = rows_with_holes(cells), self._categorical[columns]
+        rows = rows if columns.size == cells.n_attributes else rows[:, columns]
         options = ({"categorical_features": categorical} if categorical.any() else {}) | (FIRST if fold == 0 else {})
         models = [
             HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **options)

@@ -1,0 +1,59 @@
+"""What a choice of models says of itself: the facts of a report."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sparing.models.blocks import standard_error
+from sparing.models.cross_validation import STANDARD_ERRORS, CrossValidation
+from sparing.models.curves import LINES
+from sparing.models.families import Family
+from sparing.models.gaussian import FittedModel
+
+
+def explained(
+    judged: CrossValidation,
+    competing: Sequence[Family],
+    best: int,
+    chosen: list[int],
+    factor: np.ndarray,
+    model: FittedModel,
+) -> dict[str, Any]:
+    """What was chosen, among which candidates, and why."""
+    names = [(competing[at].name, setting) for at, setting in judged.names]
+    family, setting = names[best]
+    used = sorted({names[c][0] for c in chosen})
+    kind = LINES if model.basis is None else model.basis.kind
+    curves = "lines" if kind == LINES else f"curves ({kind.name})"
+    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
+    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
+    why = (
+        f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
+        f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
+        f"({', '.join(used)}){_shrunk(factor)}{trees}"
+    )
+    excess = judged.losses - judged.losses[best]
+    candidates = [
+        {
+            "family": name,
+            "setting": setting,
+            "error": float(judged.losses[c].mean()),
+            "excess": float(excess[c].mean()),
+            "excess_error": float(standard_error(excess[c], judged.blocks)),
+            "used": c in chosen,
+        }
+        for c, (name, setting) in enumerate(names)
+    ]
+    facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
+    features = {"features": curves, "shrinkage": factor.tolist(), "trees_share": model.trees_share}
+    return facts | features | {"candidates": candidates}
+
+
+def _shrunk(factor: np.ndarray) -> str:
+    """What is done to predictions before they are used, in words."""
+    if not factor.any():
+        return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
+    if factor.min() >= 0.95:  # not worth a word
+        return ""
+    return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"
