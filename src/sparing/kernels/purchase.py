@@ -122,7 +122,8 @@ def buy_rows(
     for row in range(first, last):
         round = first_round + row - first
         here = attributes[n : n + most]
-        bought, price = choose(market, cheapest, seed, round, min(money, left - spent), here)
+        allowed = money if money < left - spent else left - spent
+        bought, price = choose(market, cheapest, seed, round, allowed, here)
         infinite = gather(rows, row, here, 0, bought, values[n : n + most])
         if infinite >= 0:
             return n, spent, row, infinite
