@@ -7,8 +7,8 @@ IEEE rules as in NumPy (no hidden exception path in the inner loops).
 The first fit on a machine waits until its kernels are compiled (benchmarks/cold_start.py): half of the time for Numba,
 half for LLVM. Numba inlines small parts; at every level of nesting it copies their code twice, and with each block all
 names, so large or deeply nested parts take it long. Those are pieces: Numba compiles them once, as functions, and LLVM
-inlines them. LLVM optimises and emits a piece for itself and again in every kernel that calls it, directly or not, a
-rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
+inlines them. LLVM optimises a piece a little, emits it, and does both again in every kernel that calls it, directly or
+not, a rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
 ``min`` and ``max`` compile a function for every type; a constant argument such as -1 compiles a piece once more; every
 array that Python passes adds code to unpack it. What is called seldom, on little, is left to NumPy or the interpreter.
 """
