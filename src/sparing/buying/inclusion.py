@@ -61,7 +61,7 @@ def _at_one_price(q: np.ndarray, number: int) -> np.ndarray:
     nodes, steps = roots_legendre(40 + 3 * ceil(width))
     times = first * np.exp((nodes + 1.0) / 2.0 * width)
     probability = -np.expm1(-first * q)
-    race_inclusion(q, number, times, steps * times * width / 2.0, np.empty((n, number)), np.empty(number), probability)
+    race_inclusion(q, number, times, steps * times * width / 2.0, probability)
     return probability * (number / probability.sum())
 
 

@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from sparing.cells.pieces import Piece
-from sparing.cells.store import Cells, copied_runs
+from sparing.cells.store import Cells
+from sparing.kernels.order import copied_runs
 
 
 class Rearranged(Cells):
@@ -53,7 +54,7 @@ class Rearranged(Cells):
 
     def _cells_of(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         begins, sizes = self._store._begins_and_sizes(self._order[first:last])
-        return copied_runs(begins, sizes, self._store.attributes), copied_runs(begins, sizes, self._store.values)
+        return copied_runs(begins, sizes, self._store.attributes, self._store.values)
 
     def _write(self, *purchases) -> None:
         """Append: to a copy, as the other store is not ours."""

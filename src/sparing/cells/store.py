@@ -10,7 +10,7 @@ from sparing import checks
 from sparing.cells.order import by_contents
 from sparing.cells.pieces import PIECE, OnePart, Piece
 from sparing.files import written_whole
-from sparing.kernels.order import copy_cells, has_repeats, hash_examples
+from sparing.kernels.order import copied_runs, has_repeats, hash_examples
 
 _FILE_FORMAT, _WEIGHTED_FORMAT, _BLOCK_FORMAT = 1, 2, 3
 
@@ -136,7 +136,7 @@ class Cells(OnePart):
             )
         if attributes.size and not (attributes.min() >= 0 and attributes.max() < self.n_attributes):
             raise ValueError(f"attributes must lie between 0 and {self.n_attributes - 1}.")
-        if has_repeats(sizes, attributes, np.full(self.n_attributes, -1)):
+        if has_repeats(sizes, attributes, self.n_attributes):
             raise ValueError("an example has the same attribute twice; keep each value once.")
         if targets.shape[1] != self.n_outputs:
             raise ValueError(f"targets have {targets.shape[1]} columns for {self.n_outputs} outputs.")
@@ -213,7 +213,7 @@ class Cells(OnePart):
     def _copied(self, examples: np.ndarray) -> "Cells":
         """The same, of numbers of examples."""
         begins, sizes = self._begins_and_sizes(examples)
-        copies = (copied_runs(begins, sizes, of) for of in (self.attributes, self.values, self.probabilities))
+        copies = copied_runs(begins, sizes, self.attributes, self.values, self.probabilities)
         return self._with(examples, sizes, *copies)
 
     def _begins_and_sizes(self, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -374,14 +374,6 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     grown = np.empty((max(needed, used + used // 4, 16), *array.shape[1:]), array.dtype)
     grown[:used] = array[:used]
     return grown
-
-
-def copied_runs(begins: np.ndarray, sizes: np.ndarray, of_cells: np.ndarray) -> np.ndarray:
-    """What is known of the cells that begin there, one run after the other."""
-    copies = np.empty(sizes.sum(), of_cells.dtype)
-    bits = np.dtype(f"i{of_cells.itemsize}")  # whatever they mean: a kernel is compiled for every type
-    copy_cells(begins, sizes, of_cells.view(bits), copies.view(bits))
-    return copies
 
 
 def _numbers(examples, n: int) -> np.ndarray:

@@ -7,8 +7,8 @@ IEEE rules as in NumPy (no hidden exception path in the inner loops).
 The first fit on a machine waits until its kernels are compiled (benchmarks/cold_start.py): half of the time for Numba,
 half for LLVM. Numba inlines small parts; at every level of nesting it copies their code twice, and with each block all
 names, so large or deeply nested parts take it long. Those are pieces: Numba compiles them once, as functions, and LLVM
-inlines them. LLVM optimises and emits a piece for itself and again in every kernel that calls it, directly or not, a
-rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
+inlines them. LLVM optimises a piece a little, emits it, and does both again in every kernel that calls it, directly or
+not, a rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
 ``min`` and ``max`` compile a function for every type; a constant argument such as -1 compiles a piece once more; every
 array that Python passes adds code to unpack it. What is called seldom, on little, is left to NumPy or the interpreter.
 """
@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 from numba.core import event
 
 _SOURCES = sha256(b"".join(source.read_bytes() for source in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
@@ -29,34 +29,44 @@ PIECE = _ENTRY | {"no_cpython_wrapper": True, "forceinline": True}
 part = njit(error_model="numpy", inline="always")
 
 
-class _NoCollection(event.Listener):
-    """No garbage collection while a kernel is compiled: again and again it would go through objects that are in use."""
+class _Sooner(event.Listener):
+    """What makes compiling faster, while it lasts.
+
+    Pieces are optimised a little (level 1 of ``NUMBA_OPT``), as they are optimised again where they are called; and
+    there is no garbage collection, which would go through objects that are in use again and again.
+    """
 
     def __init__(self):
-        self.depth, self.stopped = 0, False
+        self.levels, self.stopped = [], False
 
     def on_start(self, event):
         """Numba compiles one kernel at a time, and within it those that it calls."""
-        if self.depth == 0 and event.data["dispatcher"].py_func.__module__.startswith("sparing."):
+        ours = event.data["dispatcher"].py_func.__module__.startswith("sparing.")
+        if not self.levels and ours:
             self.stopped = gc.isenabled()
             gc.disable()
-        self.depth += 1
+        self.levels.append(config.OPT)
+        if ours and event.data["dispatcher"].py_func in _PIECES:
+            config.OPT = min(_LITTLE, config.OPT)
 
     def on_end(self, event):
         """Called even if compiling fails or is interrupted."""
-        self.depth -= 1
-        if self.depth == 0 and self.stopped:
+        config.OPT = self.levels.pop()
+        if not self.levels and self.stopped:
             self.stopped = False
             gc.enable()
 
 
-event.register("numba:compile", _NoCollection())
+_PIECES: set[Any] = set()
+_LITTLE = type(config.OPT)(1)
+event.register("numba:compile", _Sooner())
 
 
 def piece(function=None, *, any_order: bool = False, rare: bool = False):
     """Compile for calls from other kernels; a ``rare`` one is really called, not inlined."""
     if function is None:
         return lambda function: piece(function, any_order=any_order, rare=rare)
+    _PIECES.add(function)
     return njit(fastmath=any_order and _ANY_ORDER, **PIECE | {"forceinline": not rare})(function)
 
 

@@ -14,15 +14,16 @@ from sparing.kernels.sweep import load, sweep
 @part
 def solve_block(block, looks, start, last, n, solution, likelihoods):
     """Sweep a block whose covariances are filled in, and write what it gives."""
-    gram = block.gram
-    for example in range(start, min(start + block.index.shape[1], last)):
+    gram, lanes = block.gram, block.index.shape[1]
+    end = start + lanes if start + lanes < last else last
+    for example in range(start, end):
         likelihoods[example] = 0.0
     for pivot in range(n):
-        for example in range(start, min(start + block.index.shape[1], last)):
+        for example in range(start, end):
             variance, off = gram[pivot, pivot, example - start], gram[n, pivot, example - start]
             likelihoods[example] -= 0.5 * (off * off / variance + log(variance))
         sweep(block, n, pivot)
-    for example in range(start, min(start + block.index.shape[1], last)):
+    for example in range(start, end):
         for at in range(looks.starts[example], looks.starts[example + 1]):
             solution[at] = gram[n, at - looks.starts[example], example - start]
 

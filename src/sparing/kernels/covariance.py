@@ -24,13 +24,15 @@ def _by_table(covariance, looks, first, last, block, gradients, solution, likeli
             solve_block(block, looks, start, last, n, solution, likelihoods)
             continue
         likelihoods[0] += to_gradients(block, n)
-        for lane in range(min(lanes, last - start)):
+        for lane in range(lanes if lanes < last - start else last - start):
             for a in range(n):
                 own = index[a, lane]
                 if own >= 0:
                     for b in range(a + 1):
-                        other = index[b, lane]
-                        gradients[max(own, other), min(own, other)] += block.weights[lane] * gram[a, b, lane]
+                        row, other = own, index[b, lane]
+                        if row < other:
+                            row, other = other, row
+                        gradients[row, other] += block.weights[lane] * gram[a, b, lane]
 
 
 def add_covariance_gradients(covariance, looks, first, last, block, gradients, likelihood):

@@ -57,22 +57,22 @@ def gather(rows, row, attributes, first, last, values):
 
     Returns an attribute whose value is infinite, -1 if there is none.
     """
-    infinite = -1
-    if rows.indptr.size == 0:
+    cells, indices, indptr, step, infinite = rows.values, rows.indices, rows.indptr, rows.column_step, -1
+    if indptr.size == 0:
         start = row * rows.row_step
         for a in range(first, last):
-            values[a] = rows.values[start + attributes[a] * rows.column_step]
+            values[a] = cells[start + attributes[a] * step]
     else:
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        begin, end = indptr[row], indptr[row + 1]
         for a in range(first, last):
             low, high, wanted = begin, end, attributes[a]
             while low < high:
                 middle = (low + high) // 2
-                if rows.indices[middle] < wanted:
+                if indices[middle] < wanted:
                     low = middle + 1
                 else:
                     high = middle
-            values[a] = rows.values[low] if low < end and rows.indices[low] == wanted else 0.0
+            values[a] = cells[low] if low < end and indices[low] == wanted else 0.0
     for a in range(first, last):
         if abs(values[a]) == np.inf:
             infinite = attributes[a]
@@ -83,6 +83,6 @@ def gather(rows, row, attributes, first, last, values):
 def fetch(rows, row, attributes, first, last):
     """Have attributes first..last of a dense row fetched, which will be read soon."""
     if rows.indptr.size == 0:
-        start = row * rows.row_step
+        cells, start, step = rows.values, row * rows.row_step, rows.column_step
         for a in range(first, last):
-            prefetch(rows.values, start + attributes[a] * rows.column_step)
+            prefetch(cells, start + attributes[a] * step)

@@ -2,12 +2,14 @@
 
 from math import exp
 
+import numpy as np
+
+from sparing.kernels import few
 from sparing.kernels.compiling import entry
 from sparing.kernels.random import round_key, uniform
 
 
-@entry
-def race_inclusion(shares, number, times, steps, after, before, inclusion):
+def race_inclusion(shares, number, times, steps, inclusion):
     r"""Add :math:`\int q_u e^{-q_u t} P(N_{-u}(t) < b)\,dt` to ``inclusion``, by a quadrature rule.
 
     Draws without replacement are the first b = ``number`` of independent exponential clocks with rates q to ring.
@@ -15,6 +17,16 @@ def race_inclusion(shares, number, times, steps, after, before, inclusion):
     law is that of the clocks ``before`` u, of which b probabilities are kept, and of those ``after`` u, of which row u
     keeps the distribution function: O(n b) per node, and without a subtraction.
     """
+    if shares.size * number * times.size <= few.NODES:
+        few.race_inclusion(shares, number, times, steps, inclusion)
+    else:
+        after, before = np.empty((shares.size, number)), np.empty(number)
+        _race_of_many(shares, number, times, steps, after, before, inclusion)
+
+
+@entry
+def _race_of_many(shares, number, times, steps, after, before, inclusion):
+    """One node after the other."""
     n = shares.size
     for node in range(times.size):
         t = times[node]

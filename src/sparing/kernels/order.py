@@ -1,7 +1,9 @@
 """Copies of the cells of some examples, and words by which examples are put in order."""
 
+import numpy as np
 from numpy import uint64
 
+from sparing.kernels import few
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.prefetch import prefetch
 
@@ -9,8 +11,21 @@ AHEAD = 16  # runs of cells, while as many are copied memory answers
 HALF = uint64(32)
 
 
+def copied_runs(begins, sizes, *arrays):
+    """Copies of runs of cells of each of these arrays, one run after the other."""
+    number = sizes.sum()
+    if number <= few.CELLS:
+        runs = few.runs(begins, sizes)
+        return tuple(cells[runs] for cells in arrays)
+    copies = tuple(np.empty(number, cells.dtype) for cells in arrays)
+    for cells, copy in zip(arrays, copies, strict=True):
+        bits = np.dtype(f"i{cells.itemsize}")  # whatever they mean: a kernel is compiled for every type
+        _copy_cells(begins, sizes, cells.view(bits), copy.view(bits))
+    return copies
+
+
 @entry
-def copy_cells(begins, sizes, cells, copies):
+def _copy_cells(begins, sizes, cells, copies):
     """Copy runs of cells, one after the other; those that come soon are fetched meanwhile."""
     done = 0
     for run in range(begins.size):
@@ -23,9 +38,16 @@ def copy_cells(begins, sizes, cells, copies):
             done += 1
 
 
+def has_repeats(sizes, attributes, n_attributes):
+    """Whether an example has an attribute twice."""
+    if attributes.size <= few.CELLS:
+        return few.has_repeats(sizes, attributes, n_attributes)
+    return _has_repeats(sizes, attributes, np.full(n_attributes, -1))
+
+
 @entry
-def has_repeats(sizes, attributes, last):
-    """Whether an example has an attribute twice; ``last`` is scratch, -1 for every attribute."""
+def _has_repeats(sizes, attributes, last):
+    """Of many; ``last`` is scratch, -1 for every attribute."""
     at = 0
     for example in range(sizes.size):
         for _ in range(sizes[example]):
@@ -44,12 +66,18 @@ def scramble(word):
     return word ^ (word >> uint64(31))
 
 
-@entry
 def hash_examples(starts, attributes, probabilities, seen, chances):
     """Hashes of the attributes seen of each example, and of their probabilities (32 bits each).
 
     They are sums over cells that wrap around.
     """
+    hash = few.hash_examples if attributes.size <= few.CELLS else _hash_examples
+    hash(starts, attributes, probabilities, seen, chances)
+
+
+@entry
+def _hash_examples(starts, attributes, probabilities, seen, chances):
+    """Of many."""
     for example in range(starts.size - 1):
         for at in range(starts[example], starts[example + 1]):
             place = uint64(at - starts[example])

@@ -30,23 +30,23 @@ class Market(NamedTuple):
 
 
 @part
-def _fits(market, item, round, money):
+def _fits(shares, prices, bought, item, round, money):
     """Whether an item may still be bought in this round."""
-    return market.bought[item] != round + 1 and market.prices[item] <= money and market.shares[item] > 0.0
+    return bought[item] != round + 1 and prices[item] <= money and shares[item] > 0.0
 
 
 @piece(rare=True)
-def _search(market, round, money, u):
+def _search(shares, prices, bought, round, money, u):
     """An item drawn from all that may still be bought, in one pass over them; -1 if there is none."""
     total = 0.0
-    for item in range(market.prices.size):
-        if _fits(market, item, round, money):
-            total += market.shares[item]
+    for item in range(prices.size):
+        if _fits(shares, prices, bought, item, round, money):
+            total += shares[item]
     target, last = u * total, -1
-    for item in range(market.prices.size):
-        if _fits(market, item, round, money):
+    for item in range(prices.size):
+        if _fits(shares, prices, bought, item, round, money):
             last = item
-            target -= market.shares[item]
+            target -= shares[item]
             if target < 0.0:
                 break
     return last
@@ -59,27 +59,29 @@ def choose(market, cheapest, seed, round, money, attributes):
     A draw of an item that was bought already, or is too expensive for the remaining money, is rejected, so that each
     draw follows the shares of the items that can still be bought.
     """
+    shares, prices, bought = market.shares, market.prices, market.bought
+    table, free, starts, members = market.table, market.free, market.starts, market.members
     key, slot, misses, n, item, spent = round_key(seed, round), 0, 0, 0, 0, 0
-    for at in range(market.free.size):
-        attributes[n] = market.free[at]
+    for at in range(free.size):
+        attributes[n] = free[at]
         n += 1
     while money >= cheapest:
         if misses < PATIENCE:
-            item, _ = draw_alias(market.table, uniform(key, slot))
+            item, _ = draw_alias(table, uniform(key, slot))
         else:
-            item = _search(market, round, money, uniform(key, slot))
+            item = _search(shares, prices, bought, round, money, uniform(key, slot))
             if item < 0:
                 break
         slot += 1
-        if not _fits(market, item, round, money):
+        if not _fits(shares, prices, bought, item, round, money):
             misses += 1
             continue
         misses = 0
-        market.bought[item] = round + 1
-        money -= market.prices[item]
-        spent += market.prices[item]
-        for at in range(market.starts[item], market.starts[item + 1]):
-            attributes[n] = market.members[at]
+        bought[item] = round + 1
+        money -= prices[item]
+        spent += prices[item]
+        for at in range(starts[item], starts[item + 1]):
+            attributes[n] = members[at]
             n += 1
     return n, spent
 
@@ -100,12 +102,12 @@ def count_purchases(market, cheapest, seed, rounds, money, attributes, counts):
 
 
 @part
-def _price_of_missing(market, attributes, values, n):
+def _price_of_missing(unit_prices, attributes, values, n):
     """What the unavailable ones among the first n values cost."""
     price = 0
     for a in range(n):
         if np.isnan(values[a]):
-            price += market.unit_prices[attributes[a]]
+            price += unit_prices[attributes[a]]
     return price
 
 
@@ -122,13 +124,14 @@ def buy_rows(
     for row in range(first, last):
         round = first_round + row - first
         here = attributes[n : n + most]
-        bought, price = choose(market, cheapest, seed, round, min(money, left - spent), here)
+        allowed = money if money < left - spent else left - spent
+        bought, price = choose(market, cheapest, seed, round, allowed, here)
         infinite = gather(rows, row, here, 0, bought, values[n : n + most])
         if infinite >= 0:
             return n, spent, row, infinite
         sizes[row - first] = bought
         if not paid:
-            price -= _price_of_missing(market, here, values[n : n + most], bought)
+            price -= _price_of_missing(market.unit_prices, here, values[n : n + most], bought)
         spent += price
         n += bought
     return n, spent, last, -1

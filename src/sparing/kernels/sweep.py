@@ -61,8 +61,9 @@ def load(block, looks, d, first, last):
     What is beyond an example's rows, and lanes beyond the last example, are filled with the identity and zeros.
     """
     m, lanes, longest = looks.targets.shape[1], block.index.shape[1], 0
-    for example in range(first, min(first + lanes, last)):
-        longest = max(longest, looks.starts[example + 1] - looks.starts[example])
+    for example in range(first, first + lanes if first + lanes < last else last):
+        size = looks.starts[example + 1] - looks.starts[example]
+        longest = size if size > longest else longest
     n = m + longest
     for lane in range(lanes):
         example, rows = first + lane, 0
@@ -95,7 +96,7 @@ def fill_from_table(covariance, block, n):
             if own >= 0:
                 for b in range(a + 1):
                     other = index[b, lane]
-                    gram[a, b, lane] = covariance[max(own, other), min(own, other)]
+                    gram[a, b, lane] = covariance[own, other] if own > other else covariance[other, own]
 
 
 @piece(any_order=True, rare=True)
@@ -108,7 +109,9 @@ def sweep(block, n, pivot):
     gram, column, scaled = block.gram, block.column, block.scaled
     lanes = scaled.size
     for a in range(n + 1):
-        row, other = max(a, pivot), min(a, pivot)
+        row, other = a, pivot
+        if a < pivot:
+            row, other = pivot, a
         for lane in range(lanes):
             column[a, lane] = gram[row, other, lane]
     for lane in range(lanes):
@@ -117,11 +120,13 @@ def sweep(block, n, pivot):
         if a != pivot:
             for lane in range(lanes):
                 scaled[lane] = column[a, lane] * column[pivot, lane]
-            for b in range(min(a + 1, n)):
+            for b in range(a + 1 if a < n else n):
                 if b != pivot:
                     for lane in range(lanes):
                         gram[a, b, lane] -= scaled[lane] * column[b, lane]
-            row, other = max(a, pivot), min(a, pivot)
+            row, other = a, pivot
+            if a < pivot:
+                row, other = pivot, a
             for lane in range(lanes):
                 gram[row, other, lane] = scaled[lane]
     for lane in range(lanes):
