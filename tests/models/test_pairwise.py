@@ -15,7 +15,8 @@ from sparing.models.pairwise import (
     lasso_path,
     ridge_candidates,
 )
-from sparing.models.summary import pair_moments, summarize
+from sparing.models.pair_moments import pair_moments
+from sparing.models.summary import summarize
 
 D, N = 8, 300
 RNG = np.random.default_rng(11)

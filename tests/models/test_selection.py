@@ -22,7 +22,8 @@ from sparing.models.selection import (
     splits,
     usual_model,
 )
-from sparing.models.summary import pair_moments, summarize
+from sparing.models.pair_moments import pair_moments
+from sparing.models.summary import summarize
 
 
 def regression(n=300, d=8, seed=0):

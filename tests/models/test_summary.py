@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from sparing.cells import Cells
 from sparing.models import summary as summary_module
-from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, pair_sums, summarize
+from sparing.models.pair_moments import pair_moments, pair_sums
+from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, summarize
 
 D = 6
 few = settings(max_examples=40, deadline=None)

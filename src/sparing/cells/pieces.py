@@ -25,6 +25,8 @@ class Piece(NamedTuple):
 class OnePart:
     """Data in one place. Data of :mod:`sparing.distributed` are in many parts, and have the same methods."""
 
+    in_one_place = True
+
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
         """The sum of a function over all parts; ``combine`` adds the results of two parts."""
         return function(self, *arguments)

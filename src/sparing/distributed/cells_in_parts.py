@@ -22,6 +22,7 @@ class CellsInParts:
     """
 
     is_weighted = False
+    in_one_place = False
 
     def __init__(self, parts: Parts, n_examples: int, n_attributes: int, n_outputs: int):
         self.n_examples, self.n_attributes, self.n_outputs = n_examples, n_attributes, n_outputs
