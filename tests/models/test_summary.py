@@ -88,7 +88,7 @@ def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weig
         cells.append(rng.permutation(D)[:3], values, rng.normal(), weight=weight)
     found = []
     for piece in (1 << 20, 10):
-        monkeypatch.setattr("sparing.cells.store.PIECE", piece)
+        monkeypatch.setattr("sparing.cells.store.SUMMED", piece)
         for some in (cells, cells.in_order()):
             summary = summarize(some)
             found.append((*summary, *pair_moments(some, summary)))

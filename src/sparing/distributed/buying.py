@@ -39,8 +39,8 @@ class Beginning(NamedTuple):
 def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, client: Client) -> None:
     """Let a learner buy values of all rows, as ``learner.run`` would: the query of a row depends on its number.
 
-    The plan for a row depends on earlier rows, so blocks are divided where a new plan begins. The first plans follow
-    soon after each other: those that begin in the first block are made where that block is, by the task that buys of it.
+    The plan for a row depends on earlier rows, so blocks are divided where a new plan begins. The first plans soon
+    follow each other: those that begin in the first block are made where it is, by the task that buys of it.
     """
     cells: dict[int, Future] = {}  # by the block that they were bought of
     done, d, m = 0, learner.n_attributes, learner.n_outputs

@@ -15,7 +15,6 @@ from sparing.models.families import cells_and_cubes
 from sparing.models.scaling import largest
 from sparing.models.summary import FirstPass, Summary, first_pass
 
-
 FIRST: dict[Callable, Callable] = {  # what is asked of all cells before their means are known, and how it is added
     len: added,
     cells_and_cubes: added,

@@ -12,7 +12,6 @@ from distributed import Client, Future
 
 from sparing.linalg.threads import one_blas_thread
 
-
 GROUP = 16  # parts whose sums are added by a tree
 AT_ONCE = 4  # sums that one task adds
 
