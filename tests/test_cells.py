@@ -1,6 +1,7 @@
 """The store of cells: what goes in comes out, refused calls change nothing, and order does not depend on origin."""
 
 import pickle
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -179,6 +180,8 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
     monkeypatch.setattr("sparing.cells.store.PIECE", 7)
     lazy = cells.in_order()
     assert type(lazy) is not Cells
+    assert sys.getsizeof(lazy) > sys.getsizeof(cells) > cells.nbytes  # so asking makes no copy either
+    assert "_whole" not in vars(lazy)
     assert_same(lazy.take(slice(5, None, 3)), in_order.take(slice(5, None, 3)))
     assert_same(cells.to_learn_from(), learnt)
     np.testing.assert_array_equal(lazy.hashes(), in_order.hashes())

@@ -113,6 +113,10 @@ class Cells(OnePart):
         arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
         return sum(array.nbytes for array in (*arrays, self._weights, self._blocks) if array is not None)
 
+    def __sizeof__(self) -> int:
+        """Schedulers such as Dask's decide by it what to move and what to write to disk."""
+        return object.__sizeof__(self) + self.nbytes
+
     def examples(self) -> np.ndarray:
         """The example of each cell."""
         return np.repeat(np.arange(self.n_examples), np.diff(self.starts))
