@@ -121,16 +121,16 @@ def noted_chunk(path, k):
     with open(path, "a") as file:
         file.write(f"{k}\n")
     rng = np.random.default_rng(k)
-    return rng.standard_normal((200, D + 1))
+    return rng.standard_normal((400, D + 1))
 
 
 def test_rows_and_targets_of_one_chunk_are_loaded_together(client, tmp_path):
     """By the task that needs them, so that no chunk waits: once, and those at which a new plan begins twice."""
-    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (200, D + 1), float) for k in range(4)]
+    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (400, D + 1), float) for k in range(4)]
     both = array.concatenate(made)
     X, y = both[:, :-1], both[:, -1]
     assert load(X, y, client).graphs is not None
-    for name, loads in (("uniform", "0123"), ("pairwise", "011223")):  # plans begin at rows 27, 54, 108, 216, 432
+    for name, loads in (("uniform", "0123"), ("pairwise", "011223")):  # plans begin at rows 27, 54, 108, 216, 432, 864
         ours = distributed.fit(MODELS[name](), X, y, client=client)
         assert "".join(sorted((tmp_path / "made").read_text().split())) == loads
         theirs = MODELS[name]().fit(*(np.asarray(of) for of in (X, y)))

@@ -11,13 +11,16 @@ from distributed import Client, Future
 
 from sparing import checks
 from sparing.cells import Cells
-from sparing.cells.pieces import PIECE
+from sparing.cells.pieces import SUMMED
 from sparing.distributed.blocks import Blocks
 from sparing.distributed.cells_in_parts import CellsInParts
 from sparing.distributed.parts import Parts, hold
 from sparing.estimators.labels import signs
 from sparing.learners.keeping import KeepingLearner
 from sparing.types import Ledger
+
+
+ROWS_TO_PLAN_BESIDE = 40  # per column: with fewer, plans would add more than a tenth to the memory that a block takes
 
 
 class Books(NamedTuple):
@@ -40,7 +43,8 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
     """Let a learner buy values of all rows, as ``learner.run`` would: the query of a row depends on its number.
 
     The plan for a row depends on earlier rows, so blocks are divided where a new plan begins. The first plans soon
-    follow each other: those that begin in the first block are made where it is, by the task that buys of it.
+    follow each other: those that begin in the first block are made where it is, by the task that buys of it, unless
+    matrices of all pairs of columns are large beside the block.
     """
     cells: dict[int, Future] = {}  # by the block that they were bought of
     done, d, m = 0, learner.n_attributes, learner.n_outputs
@@ -49,7 +53,7 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
         cells.update(bought)
         learner.bought = CellsInParts(Parts(client, cells.values()), done, d, m)  # type: ignore[assignment]
 
-    if learner.next_plan < blocks.sizes[0]:
+    if learner.next_plan < blocks.sizes[0] and blocks.sizes[0] >= ROWS_TO_PLAN_BESIDE * d:
         made = client.compute(blocks.task(beginning, 0, hold(client, (learner, classes))))
         done = blocks.sizes[0]
         keep({0: client.submit(_cells, made, None, pure=False)})
@@ -103,7 +107,7 @@ def purchase(X, y, shared, start: int, first: int, last: int) -> tuple[Cells, Bo
     cells = Cells(buyer.shop.n_attributes, n_outputs=n_outputs)
     X, y = _checked(X, y, buyer.shop.n_attributes, classes)
     cells.reserve(last - first, buyer.expected_cells(last - first))
-    step = max(1, PIECE // buyer.shop.most)
+    step = max(1, SUMMED // buyer.shop.most)
     with _naming_block(start):
         for at in range(first, last, step):  # not all at once, as that would take more memory than the rows
             buyer.buy(X, y, start + at, at, min(at + step, last), cells.extend)
