@@ -1,6 +1,7 @@
 """Fits on Dask: overhead against one process, memory of a worker, growth with the number of cells.
 
-    python benchmarks/many_machines.py overhead          # 10 million cells, in turns with one process; --chunk 50000 for 20 MB
+    python benchmarks/many_machines.py overhead          # 10 million cells, in turns with one process, chunks of 100 MB
+    python benchmarks/many_machines.py overhead --chunk 50000                                  # chunks of 20 MB
     python benchmarks/many_machines.py memory            # peak of a worker, beyond what it has when idle
     python benchmarks/many_machines.py growth            # writes docs/runs/big-data-growth.csv; takes 6 GB
     python benchmarks/many_machines.py picture           # draws docs/pictures/big-data-growth.png from it

@@ -116,6 +116,16 @@ def test_a_sample_in_order_is_that_of_all_cells(client):
         assert all(np.array_equal(sample.state()[name], expected.state()[name]) for name in expected.state())
 
 
+def in_brackets(one, other):
+    return f"({one}{other})"
+
+
+def test_sums_are_taken_by_trees_of_sixteen_parts_one_after_the_other(client):
+    parts = Parts(client, client.map(str, range(22), pure=False))
+    expected = "(((((((01)2)3)(((45)6)7))(((89)10)11))(((1213)14)15))((((1617)18)19)(2021)))"
+    assert parts.summed(str, combine=in_brackets) == expected
+
+
 def noted_chunk(path, k):
     """Rows with the target last, and a line in a file for every time that they are made."""
     with open(path, "a") as file:

@@ -19,7 +19,6 @@ from sparing.estimators.labels import signs
 from sparing.learners.keeping import KeepingLearner
 from sparing.types import Ledger
 
-
 ROWS_TO_PLAN_BESIDE = 40  # per column: with fewer, plans would add more than a tenth to the memory that a block takes
 
 
