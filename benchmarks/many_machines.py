@@ -41,7 +41,7 @@ def chunk(number: int, rows: int, d: int) -> np.ndarray:
     rng, shared = np.random.default_rng(number), np.random.default_rng(0)
     loadings, weights = shared.standard_normal((3, d)), shared.standard_normal(d)
     both = rng.standard_normal((rows, d + 1))
-    for part in np.array_split(both, max(1, rows // 1000)):  # which are views
+    for part in np.array_split(both, max(1, both.size // 100_000)):  # which are views
         part[:, :-1] += rng.standard_normal((len(part), 3)) @ loadings
         part[:, -1] += part[:, :-1] @ weights
     return both
@@ -168,7 +168,7 @@ def picture() -> None:
         slope = np.log(values[-1] / values[-2]) / np.log(runs["cells"][-1] / runs["cells"][-2])
         panel.loglog(runs["cells"], values, "o-", label=f"measured; last slope {slope:.2f}")
         ahead = [runs["cells"][-1], ON_PAPER]
-        panel.loglog(ahead, [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]], "--", label="linear from there")
+        panel.loglog(ahead, [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]], "--", label="linear from there: not measured")
         panel.set(xlabel="cells bought", ylabel=words)
         panel.legend(frameon=False)
     figure.tight_layout()
