@@ -1,7 +1,7 @@
 """Fits on Dask: overhead against one process, memory of a worker, growth with the number of cells.
 
-    python benchmarks/many_machines.py overhead          # 10 million cells, in turns with one process, chunks of 100 MB
-    python benchmarks/many_machines.py overhead --chunk 50000                                  # chunks of 20 MB
+    python benchmarks/many_machines.py overhead          # 10 million cells, in turns with one process
+    python benchmarks/many_machines.py overhead --chunk 50000    # the same with chunks of 20 MB, not 100
     python benchmarks/many_machines.py memory            # peak of a worker, beyond what it has when idle
     python benchmarks/many_machines.py growth            # writes docs/runs/big-data-growth.csv; takes 6 GB
     python benchmarks/many_machines.py picture           # draws docs/pictures/big-data-growth.png from it
@@ -168,7 +168,12 @@ def picture() -> None:
         slope = np.log(values[-1] / values[-2]) / np.log(runs["cells"][-1] / runs["cells"][-2])
         panel.loglog(runs["cells"], values, "o-", label=f"measured; last slope {slope:.2f}")
         ahead = [runs["cells"][-1], ON_PAPER]
-        panel.loglog(ahead, [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]], "--", label="linear from there: not measured")
+        panel.loglog(
+            ahead,
+            [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]],
+            "--",
+            label="linear from there: not measured",
+        )
         panel.set(xlabel="cells bought", ylabel=words)
         panel.legend(frameon=False)
     figure.tight_layout()
