@@ -1,8 +1,9 @@
 """Fits on Dask: overhead against one process, memory of a worker, growth with the number of cells.
 
     python benchmarks/many_machines.py overhead          # 10 million cells, in turns with one process
+    python benchmarks/many_machines.py overhead --chunk 50000    # the same with chunks of 20 MB, not 100
     python benchmarks/many_machines.py memory            # peak of a worker, beyond what it has when idle
-    python benchmarks/many_machines.py growth            # writes docs/runs/big-data-growth.csv, in an hour
+    python benchmarks/many_machines.py growth            # writes docs/runs/big-data-growth.csv; takes 6 GB
     python benchmarks/many_machines.py picture           # draws docs/pictures/big-data-growth.png from it
 
 Times are processor time, of all processes of a cluster together (client, scheduler, workers), so that waiting for a
@@ -31,7 +32,7 @@ D, BUDGET, CHUNK = 50, 10, 250_000  # 100 MB a chunk
 CHUNKS = 6  # whose memory is measured
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RUNS, PICTURE = DOCS / "runs" / "big-data-growth.csv", DOCS / "pictures" / "big-data-growth.png"
-GROWTH = (100_000, 1_000_000, 10_000_000, 100_000_000)
+GROWTH = (100_000, 1_000_000, 10_000_000, 100_000_000, 300_000_000)  # cells of the last take 5.3 GB
 ON_PAPER = 1_000_000_000
 
 
@@ -40,7 +41,7 @@ def chunk(number: int, rows: int, d: int) -> np.ndarray:
     rng, shared = np.random.default_rng(number), np.random.default_rng(0)
     loadings, weights = shared.standard_normal((3, d)), shared.standard_normal(d)
     both = rng.standard_normal((rows, d + 1))
-    for part in np.array_split(both, max(1, rows // 1000)):  # which are views
+    for part in np.array_split(both, max(1, both.size // 100_000)):  # which are views
         part[:, :-1] += rng.standard_normal((len(part), 3)) @ loadings
         part[:, -1] += part[:, :-1] @ weights
     return both
@@ -89,16 +90,16 @@ def measured(action, client: Client | None = None) -> tuple[float, float]:
     return processor_time(client) - before, perf_counter() - start
 
 
-def overhead(rounds: int, models: list[str]) -> None:
+def overhead(rounds: int, models: list[str], size: int) -> None:
     """In turns, on one core each: one process, and a cluster of one worker."""
     n = 10_000_000 // BUDGET
     print("| model | one process (s) | one worker (s) | ratios |\n|---|---|---|---|")
     with cluster(1) as client:
-        X, y = client.persist(rows_and_targets(n))
+        X, y = client.persist(rows_and_targets(n, size=size))
         here = X.compute(), y.compute()
         for make in map(MODELS.get, models):
             make().fit(here[0][:1000], here[1][:1000])  # compiles
-            distributed.fit(make(), X[:CHUNK], y[:CHUNK], client=client)
+            distributed.fit(make(), X[:size], y[:size], client=client)
             pairs = []
             for _ in range(rounds):
                 alone, _ = measured(lambda make=make: make().fit(*here))
@@ -167,7 +168,12 @@ def picture() -> None:
         slope = np.log(values[-1] / values[-2]) / np.log(runs["cells"][-1] / runs["cells"][-2])
         panel.loglog(runs["cells"], values, "o-", label=f"measured; last slope {slope:.2f}")
         ahead = [runs["cells"][-1], ON_PAPER]
-        panel.loglog(ahead, [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]], "--", label="linear from there")
+        panel.loglog(
+            ahead,
+            [values[-1], values[-1] * ON_PAPER / runs["cells"][-1]],
+            "--",
+            label="linear from there: not measured",
+        )
         panel.set(xlabel="cells bought", ylabel=words)
         panel.legend(frameon=False)
     figure.tight_layout()
@@ -179,9 +185,13 @@ def main() -> None:
     parser.add_argument("what", choices=("overhead", "memory", "growth", "picture"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--chunk", type=int, default=CHUNK, help="rows of a chunk of overhead")
     parser.add_argument("--largest", type=int, default=GROWTH[-1], help="cells of the largest fit of growth")
     given = parser.parse_args()
-    actions = {"overhead": lambda: overhead(given.rounds, given.models), "growth": lambda: growth(given.largest)}
+    actions = {
+        "overhead": lambda: overhead(given.rounds, given.models, given.chunk),
+        "growth": lambda: growth(given.largest),
+    }
     (actions | {"memory": memory, "picture": picture})[given.what]()
 
 

@@ -1,5 +1,7 @@
 """The store of cells: what goes in comes out, refused calls change nothing, and order does not depend on origin."""
 
+import pickle
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -178,6 +180,8 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
     monkeypatch.setattr("sparing.cells.store.PIECE", 7)
     lazy = cells.in_order()
     assert type(lazy) is not Cells
+    assert sys.getsizeof(lazy) > sys.getsizeof(cells) > cells.nbytes  # so asking makes no copy either
+    assert "_whole" not in vars(lazy)
     assert_same(lazy.take(slice(5, None, 3)), in_order.take(slice(5, None, 3)))
     assert_same(cells.to_learn_from(), learnt)
     np.testing.assert_array_equal(lazy.hashes(), in_order.hashes())
@@ -191,7 +195,8 @@ def test_an_order_of_very_many_cells_is_that_of_few(monkeypatch, more):
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_pieces_are_all_examples(monkeypatch, in_order):
-    monkeypatch.setattr("sparing.cells.store.PIECE", 4)
+    for name in ("PIECE", "SUMMED"):
+        monkeypatch.setattr(f"sparing.cells.store.{name}", 4)
     cells = Cells(D)
     sizes = [0, 3, 6, 0, 1, 2, 2, 5, 0, 0]
     cells.extend(sizes, np.concatenate([np.arange(size) for size in sizes]), np.arange(19.0), np.arange(10.0))
@@ -291,3 +296,13 @@ def test_an_attribute_is_kept_once_of_an_example():
         cells.extend([2, 3], [0, 1, 2, 3, 2], np.ones(5), np.zeros(2))
     cells.extend([2, 3], [0, 1, 2, 1, 0], np.ones(5), np.zeros(2))  # in different examples it may come again
     assert cells.n_examples == 3
+
+
+def test_cells_that_were_pickled_have_the_data_types_of_numpy():
+    """With others, which are equal, sums by ``ufunc.at`` take ten times as long."""
+    cells = Cells(3)
+    cells.append([0, 1], [1.0, 2.0], 3.0, weight=2.0)
+    again = pickle.loads(pickle.dumps(cells))
+    assert_same(again, cells)
+    for name in ("values", "attributes", "probabilities", "targets", "weights"):
+        assert getattr(Cells.merge([again]), name).dtype is getattr(cells, name).dtype, name

@@ -116,24 +116,36 @@ def test_a_sample_in_order_is_that_of_all_cells(client):
         assert all(np.array_equal(sample.state()[name], expected.state()[name]) for name in expected.state())
 
 
+def in_brackets(one, other):
+    return f"({one}{other})"
+
+
+def test_sums_are_taken_by_trees_of_sixteen_parts_one_after_the_other(client):
+    parts = Parts(client, client.map(str, range(22), pure=False))
+    expected = "(((((((01)2)3)(((45)6)7))(((89)10)11))(((1213)14)15))((((1617)18)19)(2021)))"
+    assert parts.summed(str, combine=in_brackets) == expected
+
+
 def noted_chunk(path, k):
     """Rows with the target last, and a line in a file for every time that they are made."""
     with open(path, "a") as file:
         file.write(f"{k}\n")
     rng = np.random.default_rng(k)
-    return rng.standard_normal((200, D + 1))
+    return rng.standard_normal((400, D + 1))
 
 
 def test_rows_and_targets_of_one_chunk_are_loaded_together(client, tmp_path):
-    """Once to check the targets and once to buy; each chunk by the task that needs it, so that none waits."""
-    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (200, D + 1), float) for k in range(4)]
+    """By the task that needs them, so that no chunk waits: once, and those at which a new plan begins twice."""
+    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (400, D + 1), float) for k in range(4)]
     both = array.concatenate(made)
     X, y = both[:, :-1], both[:, -1]
     assert load(X, y, client).graphs is not None
-    ours = distributed.fit(MODELS["uniform"](), X, y, client=client)
-    assert sorted((tmp_path / "made").read_text().split()) == sorted([*"0123"] * 2)
-    theirs = MODELS["uniform"]().fit(*(np.asarray(of) for of in (X, y)))
-    assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-10, abs=1e-10)
+    for name, loads in (("uniform", "0123"), ("pairwise", "011223")):  # plans begin at rows 27, 54, 108, 216, 432, 864
+        ours = distributed.fit(MODELS[name](), X, y, client=client)
+        assert "".join(sorted((tmp_path / "made").read_text().split())) == loads
+        theirs = MODELS[name]().fit(*(np.asarray(of) for of in (X, y)))
+        assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-10, abs=1e-10)
+        (tmp_path / "made").unlink()
 
 
 def test_chunks_that_are_loaded_or_have_common_parts_are_left_to_dask(client):
@@ -167,7 +179,7 @@ def test_workers_that_die_while_they_load_change_no_bit(client):
     X, y = data()
     apart = array.from_array(X, chunks=(800, D)), array.from_array(y[:, 0], chunks=800)
     expected = fitted(client, MODELS["pairwise"](), y[:, 0]).coef_
-    with killed_after(client, "n_outputs", "purchase"):
+    with killed_after(client, "beginning", "purchase"):
         assert np.array_equal(distributed.fit(MODELS["pairwise"](), *apart, client=client).coef_, expected)
 
 

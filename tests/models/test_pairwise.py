@@ -7,6 +7,7 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 from sparing.cells import Cells
 from sparing.learners import PairwiseMoments
 from sparing.models.families import mean_target
+from sparing.models.pair_moments import pair_moments
 from sparing.models.pairwise import (
     RIDGES,
     USUAL_RIDGE,
@@ -15,7 +16,7 @@ from sparing.models.pairwise import (
     lasso_path,
     ridge_candidates,
 )
-from sparing.models.summary import pair_moments, summarize
+from sparing.models.summary import summarize
 
 D, N = 8, 300
 RNG = np.random.default_rng(11)

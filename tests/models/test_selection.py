@@ -11,6 +11,7 @@ from sparing.models.families import Family, Size
 from sparing.models.folds import FOLDS
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.honest_risk import seen_share, whole_row_risk
+from sparing.models.pair_moments import pair_moments
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.risk import from_seen
 from sparing.models.selection import (
@@ -22,7 +23,7 @@ from sparing.models.selection import (
     splits,
     usual_model,
 )
-from sparing.models.summary import pair_moments, summarize
+from sparing.models.summary import summarize
 
 
 def regression(n=300, d=8, seed=0):

@@ -1,6 +1,7 @@
 """Counts, means, variances and covariances of cells: by brute force, and the same in any order of arrival."""
 
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from sparing.cells import Cells
 from sparing.models import summary as summary_module
-from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, pair_moments, pair_sums, summarize
+from sparing.models.pair_moments import PairSums, pair_moments, pair_sums
+from sparing.models.summary import LOOKS_FOR_A_SCALE, looks_that_vary, summarize
 
 D = 6
 few = settings(max_examples=40, deadline=None)
@@ -87,7 +89,7 @@ def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weig
         cells.append(rng.permutation(D)[:3], values, rng.normal(), weight=weight)
     found = []
     for piece in (1 << 20, 10):
-        monkeypatch.setattr("sparing.cells.store.PIECE", piece)
+        monkeypatch.setattr("sparing.cells.store.SUMMED", piece)
         for some in (cells, cells.in_order()):
             summary = summarize(some)
             found.append((*summary, *pair_moments(some, summary)))
@@ -102,6 +104,30 @@ def test_counts_of_pairs_add_up_however_few_bytes_they_take(times):
                                                                    for n in (times, 100)))  # fmt: skip
     assert one.counts.nbytes == {1: 3, 200: 3, 70_000: 12}[times]
     assert one.plus(other).counts.tolist() == [times + 100] * 3
+
+
+def test_sums_of_the_pairs_that_were_seen_are_those_of_all_pairs():
+    """However many were seen of each part, and in whatever order parts are added."""
+    d, rng = 30, np.random.default_rng(0)
+    parts = []
+    for size in (1, 2, 40, 3, 200):
+        cells = Cells(d)
+        for _ in range(size):
+            cells.append(rng.permutation(d)[:4], rng.standard_normal(4), rng.normal())
+        parts.append(cells)
+    summary = summarize(Cells.merge(parts))
+    seen = [pair_sums(cells, summary, True) for cells in parts]
+    assert [each.places is None for each in seen] == [False, False, False, False, True]
+    for order in ((0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)):
+        ours = reduce(PairSums.plus, [seen[at] for at in order])
+        theirs = reduce(PairSums.plus, [pair_sums(parts[at], summary) for at in order])
+        for left, right in zip(ours[:3], theirs[:3], strict=True):
+            np.testing.assert_array_equal(left, right)
+    ours, theirs = (
+        reduce(PairSums.plus, of).of_all_pairs() for of in (seen[:2], [pair_sums(c, summary) for c in parts[:2]])
+    )
+    for left, right in zip(ours[:3], theirs[:3], strict=True):
+        np.testing.assert_array_equal(left, right)
 
 
 def test_every_attribute_has_a_range_of_its_own_whatever_the_others_units():

@@ -9,8 +9,9 @@ from sparing.models import families, pairwise
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import factor_gradients
 from sparing.models.imputed import imputed_candidates, imputed_errors
+from sparing.models.pair_moments import pair_moments
 from sparing.models.selection import affordable_families, select, usual_model
-from sparing.models.summary import pair_moments, summarize
+from sparing.models.summary import summarize
 from sparing.models.trees import BINS, FIRST, BoostedTrees, rows_with_holes
 
 D, N = 6, 150

@@ -41,6 +41,11 @@ class Rearranged(Cells):
     def _probabilities(self) -> np.ndarray:  # type: ignore[override]
         return self._whole._probabilities
 
+    def __sizeof__(self) -> int:
+        """Without a copy of the cells, unless it was made."""
+        own = sum(of.nbytes for of in vars(self).values() if isinstance(of, np.ndarray))
+        return object.__sizeof__(self) + own + self._store.__sizeof__()
+
     def _copied(self, examples: np.ndarray) -> Cells:
         return self._named_here(self._store._copied(self._order[examples]), examples)
 

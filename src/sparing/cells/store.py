@@ -8,7 +8,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.cells.order import by_contents
-from sparing.cells.pieces import PIECE, OnePart, Piece
+from sparing.cells.pieces import PIECE, SUMMED, OnePart, Piece
 from sparing.files import written_whole
 from sparing.kernels.order import copied_runs, has_repeats, hash_examples
 
@@ -51,6 +51,11 @@ class Cells(OnePart):
         self._targets = np.empty((0, self.n_outputs))
         self._weights: np.ndarray | None = None  # until one is given
         self._blocks: np.ndarray | None = None  # likewise
+
+    def __setstate__(self, state: dict) -> None:
+        """Pickled arrays come back with a data type of their own, for which ``ufunc.at`` takes ten times as long."""
+        plain = {name: of.view(of.dtype.str) for name, of in state.items() if isinstance(of, np.ndarray)}
+        self.__dict__.update(state | plain)
 
     # Contents --------------------------------------------------------------------------------------------------------
 
@@ -107,6 +112,10 @@ class Cells(OnePart):
         """Memory held, room for growth included."""
         arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
         return sum(array.nbytes for array in (*arrays, self._weights, self._blocks) if array is not None)
+
+    def __sizeof__(self) -> int:
+        """Schedulers such as Dask's decide by it what to move and what to write to disk."""
+        return object.__sizeof__(self) + self.nbytes
 
     def examples(self) -> np.ndarray:
         """The example of each cell."""
@@ -228,7 +237,7 @@ class Cells(OnePart):
         """
         first, starts = 0, self.starts
         while first < self.n_examples:
-            last = max(int(np.searchsorted(starts, starts[first] + PIECE, side="right")) - 1, first + 1)
+            last = max(int(np.searchsorted(starts, starts[first] + SUMMED, side="right")) - 1, first + 1)
             weights = self._weights[first:last] if self._weights is not None else None
             cells = self._cells_of(first, last)
             yield Piece(starts[first : last + 1] - starts[first], *cells, self._targets[first:last], weights)

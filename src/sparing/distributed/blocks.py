@@ -26,6 +26,7 @@ class Blocks(NamedTuple):
     n_attributes: int
     names: list[str] | None
     several: bool  # whether targets are a matrix
+    n_outputs: int
     graphs: list[dict] | None  # how tasks load each block themselves; None where blocks share work, or are loaded
 
     @property
@@ -100,7 +101,8 @@ def load(X, y, client: Client) -> Blocks:
     of_X, of_y = ([of[at] for at in kept] for of in (each.to_delayed(False).ravel() for each in (X, y)))
     both = ensure_dict(X.dask) | ensure_dict(y.dask)
     graphs = None if loaded else _graphs_apart(both, [[a.key, b.key] for a, b in zip(of_X, of_y, strict=True)])
-    return Blocks(of_X, of_y, [sizes[at] for at in kept], X.shape[1], names, y.ndim == 2, graphs)
+    n_outputs = y.shape[1] if y.ndim == 2 else 1
+    return Blocks(of_X, of_y, [sizes[at] for at in kept], X.shape[1], names, y.ndim == 2, n_outputs, graphs)
 
 
 def publish_columns(estimator, blocks: Blocks) -> None:
@@ -187,7 +189,7 @@ def _of_files(paths: list[str], target, client: Client) -> Blocks:
     X = [delayed(read_columns, pure=False)(path, names) for path, _ in kept]
     y = [delayed(read_columns, pure=False)(path, targets if several else target) for path, _ in kept]
     graphs = [ensure_dict(rows.dask) | ensure_dict(of_rows.dask) for rows, of_rows in zip(X, y, strict=True)]
-    return Blocks(X, y, [n_rows for _, n_rows in kept], len(names), names, several, graphs)
+    return Blocks(X, y, [n_rows for _, n_rows in kept], len(names), names, several, len(targets), graphs)
 
 
 def _footer(path: str) -> Footer:

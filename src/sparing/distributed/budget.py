@@ -6,7 +6,7 @@ from distributed import Client
 
 from sparing.distributed.blocks import Blocks, publish_columns
 from sparing.distributed.buying import buy
-from sparing.distributed.targets import classes_of, refuse_bad_targets
+from sparing.distributed.targets import classes_of
 from sparing.estimators import BudgetClassifier
 from sparing.estimators.budget_base import BudgetEstimator
 from sparing.estimators.online_fit import OnlineFit
@@ -22,7 +22,7 @@ def fit_budget(estimator: BudgetEstimator, blocks: Blocks, client: Client) -> No
         estimator._check_class_weight(classes)
         n_outputs = 1 if len(classes) == 2 else len(classes)
     else:
-        n_outputs = refuse_bad_targets(blocks, client)
+        n_outputs = blocks.n_outputs  # targets are checked by the tasks that buy, or each chunk would be loaded twice
     learner = started(estimator, blocks, n_outputs)
     _refuse_online(learner)
     refuse_curves(learner)

@@ -4,11 +4,24 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NoReturn
 
+import numpy as np
+
 from sparing.cells import Cells
 from sparing.distributed.order import every_in_order
-from sparing.distributed.parts import Parts
+from sparing.distributed.parts import Parts, added
+from sparing.learners.keeping import looks
 from sparing.models.em import Standardization, StandardizedCells
-from sparing.models.summary import Summary
+from sparing.models.families import cells_and_cubes
+from sparing.models.scaling import largest
+from sparing.models.summary import FirstPass, Summary, first_pass
+
+FIRST: dict[Callable, Callable] = {  # what is asked of all cells before their means are known, and how it is added
+    len: added,
+    cells_and_cubes: added,
+    largest: np.maximum,
+    first_pass: FirstPass.plus,
+    looks: added,
+}
 
 
 class CellsInParts:
@@ -22,6 +35,7 @@ class CellsInParts:
     """
 
     is_weighted = False
+    in_one_place = False
 
     def __init__(self, parts: Parts, n_examples: int, n_attributes: int, n_outputs: int):
         self.n_examples, self.n_attributes, self.n_outputs = n_examples, n_attributes, n_outputs
@@ -43,15 +57,18 @@ class CellsInParts:
         """A copy of a model predicts as it does, but the cells stay on the workers."""
         return vars(self) | {"_parts": None, "_bought": None, "_samples": {}}
 
-    @cached_property
-    def _n_cells(self) -> int:
+    def __len__(self) -> int:
         return self.summed(len)
 
-    def __len__(self) -> int:
-        return self._n_cells
+    @cached_property
+    def _first_sums(self) -> dict[Callable, Any]:
+        """Sums that need nothing but the cells: all of them from one task for each part."""
+        return dict(zip(FIRST, self.parts.summed(_first, len(self.parts), combine=_both_first), strict=True))
 
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
         """The sum over all parts of what a function says of their cells."""
+        if function in FIRST and not arguments:
+            return self._first_sums[function]
         return self.parts.summed(function, *arguments, combine=combine)
 
     def mapped(self, function: Callable[..., Cells], *arguments) -> "CellsInParts":
@@ -102,6 +119,14 @@ class StandardizedParts(Standardization):
     def __init__(self, cells: CellsInParts, summary: Summary):
         super().__init__(summary, float(cells.n_examples))
         self.summed = cells.parts.each(_standardized, summary).summed
+
+
+def _first(cells: Cells, parts: int) -> tuple:
+    return tuple(function(cells, parts) if function is first_pass else function(cells) for function in FIRST)
+
+
+def _both_first(one: tuple, other: tuple) -> tuple:
+    return tuple(add(mine, yours) for add, mine, yours in zip(FIRST.values(), one, other, strict=True))
 
 
 def _standardized(cells: Cells, summary: Summary) -> StandardizedCells:

@@ -1,14 +1,19 @@
 """Data in parts on the workers: functions of every part, and their sums by a tree."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 from dask import delayed
+from dask.delayed import Delayed
 from distributed import Client, Future
 
 from sparing.linalg.threads import one_blas_thread
+
+GROUP = 16  # parts whose sums are added by a tree
+AT_ONCE = 4  # sums that one task adds
 
 
 class Parts:
@@ -43,8 +48,9 @@ class Parts:
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
         """The sum of a function over all parts; ``combine`` adds the results of two parts.
 
-        Neighbours are added first, then their sums, and so on: an order that depends on the number of parts only. All
-        are tasks of one graph, in which Dask goes deep before it goes wide: few sums wait for others.
+        Neighbours are added first, then their sums, up to ``GROUP`` parts; the sums of such groups are added one after
+        the other. So the order depends on the number of parts only. All are tasks of one graph, in which Dask goes deep
+        before it goes wide: few sums wait for others, however many parts there are.
         """
         shared = delayed(_itself, pure=False)(in_c_order(arguments)) if arguments else ()
         name = function.__name__.strip("_")
@@ -52,11 +58,33 @@ class Parts:
             delayed(run, pure=False)(part, function, shared, dask_key_name=f"{name}-{uuid4().hex}")
             for part in self.futures
         ]
-        add = delayed(combine or added, name="added", pure=False)
-        while len(sums) > 1:
-            pairs = zip(sums[:-1:2], sums[1::2], strict=True)
-            sums = [add(*pair, dask_key_name=f"added-{uuid4().hex}") for pair in pairs] + sums[len(sums) // 2 * 2 :]
-        return self.client.compute(sums[0]).result()
+        total = None
+        for group in batched(sums, GROUP):
+            of_group = _tree(group, combine or added)
+            total = of_group if total is None else _all_added([total, of_group], combine or added)
+        return self.client.compute(total).result()
+
+
+def _tree(sums: list[Delayed], combine: Callable) -> Delayed:
+    while len(sums) > 1:
+        sums = [_all_added(few, combine) for few in batched(sums, AT_ONCE)]
+    return sums[0]
+
+
+def _all_added(sums: list[Delayed], combine: Callable) -> Delayed:
+    if len(sums) == 1:
+        return sums[0]
+    return delayed(total_of, pure=False)(combine, *sums, dask_key_name=f"added-{uuid4().hex}")
+
+
+def total_of(combine: Callable, *sums) -> Any:
+    """A task: sums added from left to right."""
+    return reduce(combine, sums)
+
+
+def batched(of_all: Sequence, size: int) -> list:
+    """In so many at a time; the last may be fewer."""
+    return [of_all[at : at + size] for at in range(0, len(of_all), size)]
 
 
 def hold(client: Client, value) -> Future:

@@ -211,7 +211,7 @@ class KeepingLearner(Saved, Loop):
             weights = planning_weights(cells, summary) / summary.target_spreads
         used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
-        counts = self.bought.summed(_looks)
+        counts = self.bought.summed(looks)
         if basis is not None:  # one purchase of a column serves all its functions
             used = basis.by_column(used, 0.0)
             spread = basis.by_column(spread, designs.upper_variances(np.zeros(self.n_attributes), counts))
@@ -385,7 +385,7 @@ class KeepingLearner(Saved, Loop):
         self.buyer.ledger.note_unavailable(np.repeat(np.arange(len(counts)), counts))
 
 
-def _looks(cells: Cells) -> np.ndarray:
+def looks(cells: Cells) -> np.ndarray:
     """How often each attribute was looked at."""
     pieces = (np.bincount(piece.attributes, minlength=cells.n_attributes) for piece in cells.pieces(in_order=False))
     return sum(pieces, np.zeros(cells.n_attributes, np.int64))

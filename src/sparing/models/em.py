@@ -49,6 +49,10 @@ class StandardizedCells(Standardization, OnePart):
         self.rows = np.diff(cells.starts) + cells.n_outputs  # cells and targets of each example
         self._blocks: dict[int, Block] = {}
 
+    def __sizeof__(self) -> int:
+        """Schedulers such as Dask's decide by it what to move and what to write to disk."""
+        return object.__sizeof__(self) + sum(of.nbytes for of in (*self.looks, self.places, self.rows))
+
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
         """The results of ``task(first, last)`` for parts of the examples, or of some of them, on all cores."""
         last = self.n_examples if last is None else last

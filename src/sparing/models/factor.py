@@ -11,7 +11,7 @@ from sparing.kernels import factor as kernel
 from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import factor_gradients
 from sparing.models.gaussian import Candidate, Gaussian
-from sparing.models.summary import pair_moments
+from sparing.models.pair_moments import pair_moments
 
 PRIOR = 4.0  # prior sample size by which loadings are shrunk toward zero
 LEAST_NOISE = 1e-3  # smallest noise, as a fraction of an attribute's variance

@@ -36,10 +36,11 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, cells: Cells) -> "Size":
         """The size of a fit to these cells."""
-        return cls(cells.n_attributes, *cells.summed(_cells_and_cubes))
+        return cls(cells.n_attributes, *cells.summed(cells_and_cubes))
 
 
-def _cells_and_cubes(cells: Cells) -> tuple[int, float]:
+def cells_and_cubes(cells: Cells) -> tuple[int, float]:
+    """What the cost of a fit to cells depends on, besides the number of attributes."""
     return len(cells), float(np.sum((np.diff(cells.starts).astype(float) + cells.n_outputs) ** 3))
 
 

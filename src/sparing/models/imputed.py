@@ -6,7 +6,8 @@ from scipy.linalg import solve
 from sparing.cells import Cells
 from sparing.models.folds import FOLDS, folds
 from sparing.models.gaussian import Candidate, Gaussian
-from sparing.models.summary import Summary, pair_moments, summarize
+from sparing.models.pair_moments import pair_moments
+from sparing.models.summary import Summary, summarize
 
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # in sums of squares of standardized attributes
 

@@ -10,7 +10,8 @@ from sparing.cells import Cells
 from sparing.models.bases import transformed
 from sparing.models.blocks import block_numbers
 from sparing.models.gaussian import Candidate, FittedModel, Gaussian, fitted_model
-from sparing.models.summary import PairMoments, Summary, pair_moments, summarize
+from sparing.models.pair_moments import PairMoments, pair_moments
+from sparing.models.summary import Summary, summarize
 
 RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # as multiples of the noise, about the most negative eigenvalue
 USUAL_RIDGE = 0.5  # if none can be chosen

@@ -31,20 +31,20 @@ class Exponents(NamedTuple):
 
 def extreme_units(cells: Cells) -> Exponents:
     """The extreme units, judged by the largest value of each attribute and target."""
-    attributes, targets = np.split(cells.summed(_largest, combine=np.maximum), [cells.n_attributes])
+    attributes, targets = np.split(cells.summed(largest, combine=np.maximum), [cells.n_attributes])
     return Exponents(_extreme(attributes), _extreme(targets))
 
 
-def _largest(cells: Cells) -> np.ndarray:
+def largest(cells: Cells) -> np.ndarray:
     """The largest value of each attribute, then of each target."""
-    largest = np.zeros(cells.n_attributes)
+    found = np.zeros(cells.n_attributes)
     for piece in cells.pieces(in_order=False):
-        np.maximum.at(largest, piece.attributes, np.abs(piece.values))
-    return np.concatenate([largest, np.abs(cells.targets).max(axis=0, initial=0.0)])
+        np.maximum.at(found, piece.attributes, np.abs(piece.values))
+    return np.concatenate([found, np.abs(cells.targets).max(axis=0, initial=0.0)])
 
 
-def _extreme(largest: np.ndarray) -> np.ndarray:
-    exponents = np.frexp(largest)[1]
+def _extreme(values: np.ndarray) -> np.ndarray:
+    exponents = np.frexp(values)[1]
     return np.where(np.abs(exponents) > EXTREME, exponents, 0)
 
 

@@ -22,10 +22,11 @@ from sparing.models.families import Family, Size
 from sparing.models.folds import FOLDS, thinned
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
+from sparing.models.pair_moments import pair_moments
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
 from sparing.models.shrinkage import shrinkage
-from sparing.models.summary import Summary, pair_moments, summarize
+from sparing.models.summary import Summary, summarize
 from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, mostly_seen, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
 

@@ -1,14 +1,14 @@
-"""Counts, means, variances and pairwise covariances of bought cells."""
+"""Counts, means and variances of bought cells."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from sparing.cells import Cells
-from sparing.kernels.pairs import sum_pairs, sum_with_targets
 
 LOOKS_FOR_A_SCALE = 5  # looks that differ from an attribute's most common value, from which its scale is known
 LOOKS_FOR_A_MODE = 1000  # looks per attribute from which its most common value is found
+FEWEST_FOR_A_MODE = 50  # of them in each of many parts
 
 
 class Summary(NamedTuple):
@@ -40,14 +40,6 @@ class Summary(NamedTuple):
     def target_spreads(self) -> np.ndarray:
         """Standard deviations of the targets, one for a constant target."""
         return np.sqrt(np.where(self.target_variances > 0, self.target_variances, 1.0))
-
-
-class PairMoments(NamedTuple):
-    """Covariances of pairs of attributes, and of attributes with targets."""
-
-    attributes: np.ndarray  # (d, d): zero where a pair was never seen
-    targets: np.ndarray  # (d, n_outputs)
-    counts: np.ndarray  # (d, d): examples in which both were seen, or the sum of their weights
 
 
 def summarize(cells: Cells) -> Summary:
@@ -98,8 +90,8 @@ class FirstPass(NamedTuple):
         return self.common.usual(self.looks.size)
 
 
-def first_pass(cells: Cells) -> FirstPass:
-    """Of these cells."""
+def first_pass(cells: Cells, parts: int = 1) -> FirstPass:
+    """Of these cells, which are one of so many parts."""
     d = cells.n_attributes
     looks, lowest, highest = np.zeros(d, np.int64), np.full(d, np.inf), np.full(d, -np.inf)
     sums, weighted_looks = np.zeros((2, d))
@@ -113,9 +105,8 @@ def first_pass(cells: Cells) -> FirstPass:
             np.add.at(weighted_looks, attributes, piece.weighted(np.ones(values.size)))
     counts = weighted_looks if cells.is_weighted else looks
     total = float(cells.weights.sum()) if cells.is_weighted else cells.n_examples
-    return FirstPass(
-        looks, counts, sums, lowest, highest, common_values(cells), total, _target_sums(cells, cells.targets)
-    )
+    common = common_values(cells, parts)
+    return FirstPass(looks, counts, sums, lowest, highest, common, total, _target_sums(cells, cells.targets))
 
 
 def second_pass(cells: Cells, means, usual, target_means) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,9 +153,9 @@ class CommonValues(NamedTuple):
         return usual
 
 
-def common_values(cells: Cells) -> CommonValues:
-    """The most common values among the first looks."""
-    most = LOOKS_FOR_A_MODE * cells.n_attributes
+def common_values(cells: Cells, parts: int = 1) -> CommonValues:
+    """The most common values among the first looks at each of so many parts."""
+    most = min(LOOKS_FOR_A_MODE, max(LOOKS_FOR_A_MODE // parts, FEWEST_FOR_A_MODE)) * cells.n_attributes
     if len(cells) > most:
         cells = cells.take(slice(0, int(np.searchsorted(cells.starts, most))))
     attributes, values = cells.attributes[:most], cells.values[:most]
@@ -210,64 +201,3 @@ def _ranges(farthest: np.ndarray, counts: np.ndarray) -> np.ndarray:
         return np.ones(counts.size)
     typical = np.median(ranges[ranges > 0])
     return np.where(counts >= LOOKS_FOR_A_SCALE, np.where(ranges > 0, ranges, typical), np.maximum(ranges, typical))
-
-
-def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
-    r"""Averages over the examples in which both of a pair were seen.
-
-    :math:`C_{ij}` is the mean of :math:`(x_i - \bar x_i)(x_j - \bar x_j)`, and :math:`c_i` that of
-    :math:`(x_i - \bar x_i)(y - \bar y)`. A query never depends on an example's values, so the examples in which a
-    pair was seen are a random sample.
-    """
-    d, (sums, counts, with_targets) = cells.n_attributes, cells.summed(pair_sums, summary, combine=PairSums.plus)
-    averages = np.divide(sums, counts, out=sums, where=counts > 0)
-    looks = np.where(summary.counts > 0, summary.counts, 1)[:, None]
-    counts = counts if cells.is_weighted else counts.astype(np.int32)
-    return PairMoments(_symmetric(averages, d), with_targets / looks, _symmetric(counts, d))
-
-
-class PairSums(NamedTuple):
-    """What a pass over cells collects of pairs: upper halves of matrices, row after row."""
-
-    sums: np.ndarray  # of products of both
-    counts: np.ndarray  # examples in which both were seen, in as few bytes as that takes; or the sum of their weights
-    with_targets: np.ndarray  # sums of products of attributes and targets: (d, n_outputs)
-
-    def plus(self, other: "PairSums") -> "PairSums":
-        """Of the cells of both."""
-        counts = self.counts.astype(np.result_type(self.counts, np.int32), copy=False) + other.counts
-        return PairSums(self.sums + other.sums, _in_few_bytes(counts), self.with_targets + other.with_targets)
-
-
-def pair_sums(cells: Cells, summary: Summary) -> PairSums:
-    """Of these cells."""
-    d, targets = cells.n_attributes, cells.n_outputs
-    upper = d * (d + 1) // 2
-    sums, seen, with_targets = np.zeros(upper), np.zeros(upper, np.int32), np.zeros((d, targets))
-    counts = np.zeros(upper) if cells.is_weighted else seen
-    for piece in cells.pieces():
-        starts, attributes = piece.starts, piece.attributes
-        distances = piece.values - summary.means[attributes]
-        if piece.weights is not None:
-            roots = np.repeat(np.sqrt(piece.weights), np.diff(starts))
-            sum_pairs(starts, attributes, roots, d, counts, seen)  # products of roots are weights
-            sum_pairs(starts, attributes, roots * distances, d, sums, seen)
-            distances = roots**2 * distances
-        else:
-            sum_pairs(starts, attributes, distances, d, sums, seen)
-        sum_with_targets(starts, attributes, distances, piece.targets - summary.target_means, with_targets)
-    return PairSums(sums, _in_few_bytes(counts), with_targets)
-
-
-def _in_few_bytes(counts: np.ndarray) -> np.ndarray:
-    """The same in the smallest type that holds them, if they are integers."""
-    return counts if counts.dtype.kind == "f" else counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
-
-
-def _symmetric(upper: np.ndarray, d: int) -> np.ndarray:
-    """A full matrix from its packed upper half."""
-    full, start = np.empty((d, d), upper.dtype), 0
-    for at in range(d):
-        full[at, at:] = full[at:, at] = upper[start : start + d - at]
-        start += d - at
-    return full
