@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from sparing.cli import app
 from sparing.fitting import fit_table
 from sparing.planning import bought_pilot
+from sparing.plotting import plot_curves
 from sparing.tables import read_prices, read_table
 
 N = 400
@@ -334,3 +335,23 @@ def test_fit_names_what_was_never_bought(patients):
     with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
         report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
     assert "No value bought of 'glucose': too expensive, too many, or nothing to learn from." in report.lines()
+
+
+def test_a_target_that_cannot_be_squared_is_refused():
+    """It was learnt from, with a warning that an overflow was encountered in square."""
+    pd.DataFrame({"a": range(60), "b": range(60), "y": [1e308, *range(59)]}).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "y", "--budget", 2)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "sparing: the target 'y' has the value 1e+308, whose square is infinite; correct it, or leave out its row.\n",
+    )
+
+
+def test_a_column_that_was_never_bought_has_no_curve_in_the_picture(patients, monkeypatch):
+    Path("prices.csv").write_text("attribute,cost\nsmoker,1\nward,1\nage,1\nglucose,9\nadmitted,1\nweight,1\n")
+    table, drawn = read_table("patients.csv", "stay", as_is=True), []
+    with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
+        report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
+    monkeypatch.setattr("sparing.plotting._finish", lambda axes, title: drawn.append(title))
+    plot_curves(report, Path("curves.png"))
+    assert sorted(drawn) == ["admitted", "age", "smoker", "ward", "weight"]

@@ -24,6 +24,7 @@ WIDE_AXIS = 1e5
 CURVES_ABREAST = 4  # panels in a row
 LABELLED = 0.03  # fraction of a route's gain from which a purchase is labelled
 LONGEST_NAME = 30  # characters of an attribute beside its bar
+LONGEST_CATEGORY = 16  # characters of a category on an axis; about four panels are abreast
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 
@@ -117,7 +118,7 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     """Draw what the most important attributes add to the prediction, as functions of their values."""
-    shown = report.attributes[:most]
+    shown = [bought for bought in report.attributes if bought.looks][:most]  # what was never bought has no curve
     rows = -(-len(shown) // CURVES_ABREAST)
     figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
     panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
@@ -141,7 +142,7 @@ def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
     """Draw what the categories with the largest positive and negative effects add to the prediction."""
     largest = sorted(sorted(range(len(names)), key=lambda at: -abs(parts[at]))[:most])
     axes.bar(range(len(largest)), [parts[at] for at in largest], color=BLUE)
-    words = shortened([names[at] for at in largest], longest=9)
+    words = shortened([names[at] for at in largest], longest=LONGEST_CATEGORY)
     axes.set_xticks(range(len(largest)), words, rotation=45, ha="right", parse_math=False)
 
 

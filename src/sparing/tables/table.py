@@ -15,6 +15,8 @@ from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
 from sparing.tables.tasks import TASKS, labels_of
 
+LARGEST_TARGET = 1e150  # errors are squared, and 1e308 is the largest number
+
 
 @dataclass(frozen=True)
 class Table:
@@ -215,4 +217,9 @@ def _finite(values: list, target: str) -> np.ndarray:
         ) from None
     if not np.isfinite(numbers).all():
         raise InputError(f"the target {target!r} has infinite values", "every target must be finite")
+    if np.abs(numbers).max(initial=0.0) > LARGEST_TARGET:
+        raise InputError(
+            f"the target {target!r} has the value {numbers[np.abs(numbers).argmax()]:g}, whose square is infinite",
+            "correct it, or leave out its row",
+        )
     return numbers
