@@ -355,3 +355,11 @@ def test_a_column_that_was_never_bought_has_no_curve_in_the_picture(patients, mo
     monkeypatch.setattr("sparing.plotting._finish", lambda axes, title: drawn.append(title))
     plot_curves(report, Path("curves.png"))
     assert sorted(drawn) == ["admitted", "age", "smoker", "ward", "weight"]
+
+
+def test_a_name_with_a_comma_can_be_left_out():
+    """Its parts were taken for two names, so such a column could neither be dropped nor be known."""
+    pd.DataFrame({"a": range(60), "b, net": range(60), "c": range(60), "y": range(60)}).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "y", "--budget", 2, "--drop", '"b, net"')
+    assert result.exit_code == 0, result.output
+    assert "60 rows, 2 attributes" in result.output

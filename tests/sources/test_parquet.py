@@ -125,5 +125,5 @@ def test_files_that_do_not_belong_together_or_are_none_are_refused(tmp_path):
 def test_a_column_that_is_not_there_is_answered_with_the_first_names_and_how_many_more(tmp_path):
     """The list broke off without a sign."""
     pd.DataFrame({f"f{i}": [1.0, 2.0] for i in range(30)}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="there is no column 'y'; columns are f0, f1, .*, f19 and 10 more"):
+    with pytest.raises(ValueError, match=r"there is no column 'y'; columns are f0, f1, .*, f19 and 10 more"):
         ParquetSource(tmp_path / "a.parquet").split_target("y")
