@@ -202,7 +202,7 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
                 notes.append(constant(column, name, "it is never bought"))
             elif not hasattr(column, "cat"):
                 notes += odd_text(column, name)
-        elif n_seen >= LEAST_ROWS and column.nunique() == 1:
+        elif n_seen >= LEAST_ROWS and column.min() == column.max():  # cheaper than counting values
             notes.append(constant(column, name, "looks at it are wasted"))
         elif _is_whole(column) and _all_distinct(column, n_seen):
             notes.append(
