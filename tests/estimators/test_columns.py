@@ -317,13 +317,17 @@ def notes_on(**columns):
 
 def test_a_column_of_one_value_is_pointed_out_whatever_its_type():
     """A constant text was left unbought without a word, and a constant number was paid for again and again."""
-    assert notes_on(place=["Rome"] * 30, code=[1] * 29 + [None], left=[False] * 30) == [
+    assert notes_on(
+        place=["Rome"] * 30, code=[1] * 29 + [None], left=[False] * 30, day=pd.to_datetime(["2024-01-01"] * 30)
+    ) == [
         "column 'place' is 'Rome' wherever it is known, so nothing can be learnt from it, and it is never bought; "
         "leave it out.",
         "column 'code' is 1.0 wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
         "leave it out.",
         "column 'left' is False wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
         "leave it out.",
+        "column 'day' is '2024-01-01 00:00:00' wherever it is known, so nothing can be learnt from it, and looks at it "
+        "are wasted; leave it out.",
     ]
     assert notes_on(code=[1] * 19) == []  # so few rows may be alike by chance
 

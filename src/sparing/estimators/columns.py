@@ -192,7 +192,10 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             kind = NOTHING
             notes.append(f"column {name!r} has no value at all, and is never bought; leave it out.")
         elif kind == DATE:
-            first = np.nanmin(_dates(column, name))
+            dates = _dates(column, name)
+            first = np.nanmin(dates)
+            if n_seen >= LEAST_ROWS and first == np.nanmax(dates):
+                notes.append(constant(column, name, "looks at it are wasted"))
         elif kind == CATEGORY:
             found = _categories(column)
             if _all_distinct(column, n_seen):
