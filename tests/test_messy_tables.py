@@ -19,6 +19,12 @@ N = 400
 
 
 @pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    """Files are written to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
 def patients(tmp_path, monkeypatch):
     """Text, dates and flags beside numbers; a third of all cells is missing, and so are two targets."""
     monkeypatch.chdir(tmp_path)
@@ -306,6 +312,7 @@ def test_targets_far_out_are_pointed_out(tmp_path):
         assert any(line.startswith("Targets farther than") and ": 2." in line for line in lines) == said
 
 
+@pytest.mark.usefixtures("in_a_folder")
 def test_rows_left_out_are_counted_by_reason():
     text = "a,b,y\n" + "1,2,3\n4,,5\n7,8,\n" * 2 + ",,\n1,3,7\n"
     Path("t.csv").write_text(text)
@@ -319,6 +326,7 @@ def test_rows_left_out_are_counted_by_reason():
     )
 
 
+@pytest.mark.usefixtures("in_a_folder")
 def test_dates_are_no_target():
     """They were said to be too many classes."""
     days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
@@ -337,6 +345,7 @@ def test_fit_names_what_was_never_bought(patients):
     assert "No value bought of 'glucose': too expensive, too many, or nothing to learn from." in report.lines()
 
 
+@pytest.mark.usefixtures("in_a_folder")
 def test_a_target_that_cannot_be_squared_is_refused():
     """It was learnt from, with a warning that an overflow was encountered in square."""
     pd.DataFrame({"a": range(60), "b": range(60), "y": [1e308, *range(59)]}).to_csv("t.csv", index=False)
@@ -357,6 +366,7 @@ def test_a_column_that_was_never_bought_has_no_curve_in_the_picture(patients, mo
     assert sorted(drawn) == ["admitted", "age", "smoker", "ward", "weight"]
 
 
+@pytest.mark.usefixtures("in_a_folder")
 def test_a_name_with_a_comma_can_be_left_out():
     """Its parts were taken for two names, so such a column could neither be dropped nor be known."""
     pd.DataFrame({"a": range(60), "b, net": range(60), "c": range(60), "y": range(60)}).to_csv("t.csv", index=False)
