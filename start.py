@@ -92,7 +92,7 @@ def main(arguments):
         find_data()
         run("sphinx-build", "-W", "-E", "-a", "docs", "docs/_build/html")  # anew, whatever is there
     elif command in ("demo", "run"):
-        install("plot,table")
+        install("plot,sql,table" if rest[:1] == ["study"] else "plot,table")
         run("sparing", *(["demo"] if command == "demo" else []), *rest, folder=None)  # where the caller's files are
     else:
         sys.exit(__doc__)

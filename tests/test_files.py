@@ -200,3 +200,8 @@ def test_no_command_replaces_what_it_did_not_make(tmp_path, monkeypatch, argumen
     assert "--output" in result.stderr
     assert len(result.output.splitlines()) == 1
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"houses.csv": OLD, kept: OLD}
+
+
+def test_a_missing_folder_is_named_rather_than_a_temporary_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nowhere' to write to; create it first\.$"):
+        write_text(tmp_path / "nowhere" / "model.txt", "")

@@ -12,9 +12,16 @@ from typer.testing import CliRunner
 from sparing.cli import app
 from sparing.fitting import fit_table
 from sparing.planning import bought_pilot
+from sparing.plotting import plot_curves
 from sparing.tables import read_prices, read_table
 
 N = 400
+
+
+@pytest.fixture
+def in_a_folder(tmp_path, monkeypatch):
+    """Files are written to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -62,7 +69,7 @@ def test_fit_takes_a_table_full_of_holes_and_reports_by_column(patients, tmp_pat
     assert result.exit_code == 0, result.output
     assert "1,194 of 2,388 values bought (50.0%) for 1,194.00" in result.output
     assert "of them were missing, and paid for." in result.output
-    assert "2 rows without a target, or with a missing value, were left out" in result.output
+    assert "left out: 2 rows without a target\n" in result.output
     report = pd.read_csv(tmp_path / "out-weights.csv")
     assert sorted(report["attribute"]) == sorted(patients.columns.drop("stay"))
     assert report["attribute"][0] == "ward"
@@ -227,7 +234,7 @@ def test_a_text_target_with_a_blank(tmp_path, kind):
         ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose' .*did you mean 'glucose' where it says 'gl"),
         ("attribute,cost\nglocose,2\n", "no price for 'glucose' .2 without one.; did you mean 'glucose' where it says"),
         ("attribute,cost\nage,1\n", r"no price for 'glucose' \(1 without one\); add a line for each"),
-        ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number, zero for"),
+        ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number such as 6.50"),
     ],
 )
 def test_bad_price_lists_say_what_is_meant(tmp_path, text, message):
@@ -303,3 +310,66 @@ def test_targets_far_out_are_pointed_out(tmp_path):
         frame.to_csv(tmp_path / "table.csv", index=False)
         lines = fit_table(read_table(tmp_path / "table.csv", "y"), budget=2).lines()
         assert any(line.startswith("Targets farther than") and ": 2." in line for line in lines) == said
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_rows_left_out_are_counted_by_reason():
+    text = "a,b,y\n" + "1,2,3\n4,,5\n7,8,\n" * 2 + ",,\n1,3,7\n"
+    Path("t.csv").write_text(text)
+    assert read_table("t.csv", "y", drop=["b"], drop_missing=True).lines() == [
+        "5 rows, 1 attributes, target 'y'",
+        "left out as asked: b",
+        "left out: 3 rows without a target",
+    ]
+    assert read_table("t.csv", "y", drop_missing=True).lines()[-1] == (
+        "left out: 3 rows without a target, 2 rows with a missing value"
+    )
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_dates_are_no_target():
+    """They were said to be too many classes."""
+    days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
+    pd.DataFrame({"a": range(120), "b": range(120), "day": days}).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "day", "--budget", 2)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("sparing: the target 'day' holds dates; choose another, or turn it into numbers")
+
+
+def test_fit_names_what_was_never_bought(patients):
+    """It gave their number only."""
+    Path("prices.csv").write_text("attribute,cost\nsmoker,1\nward,1\nage,1\nglucose,9\nadmitted,1\nweight,1\n")
+    table = read_table("patients.csv", "stay", as_is=True)
+    with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
+        report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
+    assert "No value bought of 'glucose': too expensive, too many, or nothing to learn from." in report.lines()
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_a_target_that_cannot_be_squared_is_refused():
+    """It was learnt from, with a warning that an overflow was encountered in square."""
+    pd.DataFrame({"a": range(60), "b": range(60), "y": [1e308, *range(59)]}).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "y", "--budget", 2)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "sparing: the target 'y' has the value 1e+308, whose square is infinite; correct it, or leave out its row.\n",
+    )
+
+
+def test_a_column_that_was_never_bought_has_no_curve_in_the_picture(patients, monkeypatch):
+    Path("prices.csv").write_text("attribute,cost\nsmoker,1\nward,1\nage,1\nglucose,9\nadmitted,1\nweight,1\n")
+    table, drawn = read_table("patients.csv", "stay", as_is=True), []
+    with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
+        report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
+    monkeypatch.setattr("sparing.plotting._finish", lambda axes, title: drawn.append(title))
+    plot_curves(report, Path("curves.png"))
+    assert sorted(drawn) == ["admitted", "age", "smoker", "ward", "weight"]
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_a_name_with_a_comma_can_be_left_out():
+    """Its parts were taken for two names, so such a column could neither be dropped nor be known."""
+    pd.DataFrame({"a": range(60), "b, net": range(60), "c": range(60), "y": range(60)}).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "y", "--budget", 2, "--drop", '"b, net"')
+    assert result.exit_code == 0, result.output
+    assert "60 rows, 2 attributes" in result.output

@@ -9,7 +9,16 @@ from typer.testing import CliRunner
 
 from sparing.cli import app
 from sparing.fitting import Bought
-from sparing.plotting import FORMATS, empty_figure, picture_path, plot_plan, plot_report, save_picture, shortened
+from sparing.plotting import (
+    FORMATS,
+    empty_figure,
+    label_powers,
+    picture_path,
+    plot_plan,
+    plot_report,
+    save_picture,
+    shortened,
+)
 
 LONG = "the concentration of the substance in "
 
@@ -85,3 +94,18 @@ def test_plotting_knows_no_algorithm_and_importing_sparing_draws_nothing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\nFalse\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "marks"),
+    [((0.06, 0.14), {"0.06", "0.1"}), ((2_000, 200_000), {"3,000", "100,000"}), ((0.01, 20), {"0.01", "0.3", "10"})],
+)
+def test_axes_of_money_and_of_megabytes_have_numbers_for_people(ends, marks):
+    """Spends stood there as powers of ten, and fractions of a megabyte as 7 times ten to the minus two."""
+    axes = empty_figure().add_subplot()
+    axes.plot(ends, [0.0, 1.0])
+    label_powers(axes)
+    axes.figure.draw_without_rendering()
+    low, high = axes.get_xlim()
+    shown = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert marks <= {tick.label1.get_text() for tick in shown}

@@ -196,3 +196,17 @@ def test_values_of_another_kind_are_refused(tmp_path, column, value, message):
     (tmp_path / "new.csv").write_text(f"{column}\n{value}\n")
     with pytest.raises(ValueError, match=re.escape(message)):
         predict_rows(model, read_rows(tmp_path / "new.csv"))
+
+
+def test_printed_predictions_are_rounded_to_what_can_be_relied_upon(tmp_path, monkeypatch):
+    """They had six digits whatever their standard deviation, and numbers stood to the left."""
+    monkeypatch.chdir(tmp_path)
+    save_model(BudgetRidge(budget=2, random_state=0).fit(FRAME, 1000 * Y), tmp_path / "m.sparing")
+    FRAME.assign(who=[f"p{i}" for i in range(len(FRAME))]).head(2).to_csv("new.csv", index=False)
+    lines = run("predict", "m.sparing", "new.csv", "--keep", "who").output.splitlines()
+    ((at, _),) = [(i, line) for i, line in enumerate(lines) if line.startswith("p0")]
+    first = pd.read_csv("sparing-predictions.csv").iloc[0]
+    decimals = max(0, 2 - int(np.floor(np.log10(first["standard deviation"]))))
+    assert lines[at].split() == ["p0", *(f"{first[name]:,.{decimals}f}" for name in first.index[1:])]
+    assert len(lines[at]) == len(lines[at + 1])  # numbers end below each other
+    assert len(lines[at].split()[2].replace(",", "").replace(".", "").lstrip("0")) >= 3

@@ -341,7 +341,10 @@ def test_price_lists_in_every_dialect(tmp_path, start, separator):
         ("attribute,cost\na\n", "line 2 of prices.csv has 1 values for 2 columns"),
         ("attribute,cost\na,1,2\n", "line 2 of prices.csv has 3 values for 2 columns"),
         ("attribute,cost,cost\na,1,2\n", "two columns named 'cost'"),
-        ('attribute,cost\na,"1,5"\n', "line 2 of prices.csv has the cost '1,5'; give a number, zero for what is free"),
+        (
+            'attribute,cost\na,"1,5"\n',
+            "line 2 of prices.csv has the cost '1,5'; give a number such as 6.50, and 0 for what is free",
+        ),
         ("attribute,cost\na,-1\n", "has the cost '-1'"),
         ("attribute,cost\na,nan\n", "has the cost 'nan'"),
         ("", "has no columns attribute and cost"),

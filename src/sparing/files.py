@@ -38,7 +38,8 @@ class InputError(ValueError):
     def spelled(self, spell: Callable[[str, Any], str]) -> str:
         """The message with each argument as ``spell(name, value)`` writes it; a value of None is the bare name."""
         named = {name: spell(name, value) for name, value in self.arguments.items()}
-        return f"{self.problem}; {self.advice.format(**named)}."
+        advice = self.advice.format(**named)
+        return f"{self.problem}; {advice}{'' if advice.endswith('?') else '.'}"
 
 
 # Reading ------------------------------------------------------------------------------------------------------------
@@ -109,6 +110,8 @@ def written_whole(path) -> Iterator[IO[bytes]]:
     happens before that leaves ``path`` as it was; only a killed process leaves its temporary file behind.
     """
     path = Path(os.path.realpath(path))  # a link stays a link
+    if not path.parent.is_dir():  # otherwise the error names a temporary file that nobody asked for
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to write to; create it first.")
     beside = path.with_name(f".sparing-{token_hex(8)}{UNFINISHED}")
     try:
         with beside.open("xb") as file:

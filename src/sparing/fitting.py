@@ -17,6 +17,7 @@ from sparing.judging import Verdict, judge
 from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
 from sparing.tables.columnar import file_bytes
+from sparing.tables.names import LISTED
 
 FAR = 10  # interquartile ranges from the median beyond which targets are reported
 LEAST_ROWS = 10  # with fewer rows, no error can be estimated from held-out rows
@@ -64,9 +65,8 @@ class FitReport:
         elif "r2" in facts:
             said.append(_quality(facts["r2"], facts["r2_interval"]))
             said += _far_targets(self.table.y) if hasattr(self.table, "y") else []
-        never = sum(bought.looks == 0 for bought in self.attributes)
-        if never:
-            said.append(f"Never bought, as too expensive, too many, or an identifier: {never:,}; their weight is 0.")
+        if never := [bought.attribute for bought in self.attributes if not bought.looks]:
+            said.append(f"No value bought of {_listed(never)}: too expensive, too many, or nothing to learn from.")
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
@@ -123,6 +123,12 @@ class FitReport:
             weights = np.atleast_2d(self.model.coef_).T
             described["weights"] = {name: _plain(row) for name, row in zip(self.table.names, weights, strict=True)}
         write_text(path, json.dumps(described, indent=1) + "\n")
+
+
+def _listed(names: list[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(map(repr, names[:LISTED])) + more
 
 
 def _bytes_read(source) -> str:

@@ -21,9 +21,11 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
 )  # distinguishable for most colour-blind readers (Okabe & Ito, and two more)
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
 WIDE_AXIS = 1e5
+NARROW_AXIS = 5.0  # ratio of its ends below which an axis has a mark at every digit
 CURVES_ABREAST = 4  # panels in a row
 LABELLED = 0.03  # fraction of a route's gain from which a purchase is labelled
 LONGEST_NAME = 30  # characters of an attribute beside its bar
+LONGEST_CATEGORY = 16  # characters of a category on an axis; about four panels are abreast
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 
@@ -117,7 +119,7 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     """Draw what the most important attributes add to the prediction, as functions of their values."""
-    shown = report.attributes[:most]
+    shown = [bought for bought in report.attributes if bought.looks][:most]  # what was never bought has no curve
     rows = -(-len(shown) // CURVES_ABREAST)
     figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
     panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
@@ -141,12 +143,15 @@ def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
     """Draw what the categories with the largest positive and negative effects add to the prediction."""
     largest = sorted(sorted(range(len(names)), key=lambda at: -abs(parts[at]))[:most])
     axes.bar(range(len(largest)), [parts[at] for at in largest], color=BLUE)
-    words = shortened([names[at] for at in largest], longest=9)
+    words = shortened([names[at] for at in largest], longest=LONGEST_CATEGORY)
     axes.set_xticks(range(len(largest)), words, rotation=45, ha="right", parse_math=False)
 
 
-def plot_plan(prospects, path, *, title: str = "") -> Path:
-    """Draw what :func:`sparing.planning.plan` returns: expected error against spend, with intervals of 90 %."""
+def plot_plan(prospects, path, *, title: str = "", spend: str = "total spend") -> Path:
+    """Draw what :func:`sparing.planning.plan` returns: expected error against spend, with intervals of 90 %.
+
+    ``spend`` says what is spent, on the horizontal axis.
+    """
     figure = empty_figure(figsize=(7.4, 4.4))
     axes = figure.add_subplot()
     spends = [prospect.spend for prospect in prospects]
@@ -158,8 +163,8 @@ def plot_plan(prospects, path, *, title: str = "") -> Path:
         lows, highs = zip(*(getattr(prospect, f"{name}_interval") for prospect in prospects), strict=True)
         axes.plot(spends, errors, label=label, color=colour, marker=marker, markersize=7)
         axes.fill_between(spends, lows, highs, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xscale("log")
-    axes.set_xlabel("total spend (log scale)")
+    label_powers(axes)
+    axes.set_xlabel(f"{spend} (log scale)")
     axes.set_ylabel("expected error / error of the mean predictor\n(shaded: 90 % intervals)")
     axes.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
     axes.set_ylim(0.0, 1.15)
@@ -230,8 +235,9 @@ def label_powers(axes) -> None:
     low, high = axes.get_xlim()
     if high > WIDE_AXIS * low:
         return
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    narrow = high < NARROW_AXIS * low
+    axes.xaxis.set_major_locator(LogLocator(subs=range(1, 10) if narrow else (1.0, 3.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 

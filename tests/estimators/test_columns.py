@@ -309,3 +309,50 @@ def test_online_learners_pay_for_what_they_ask_and_have_nothing_free():
         BudgetRidge(2, learner="online", pay_for_missing=False).fit(NUMBERS, TARGET)
     with pytest.raises(ValueError, match=r"an online learner .* has no free ones; .* small price"):
         BudgetRidge(2.0, learner="online", costs=[1.0, 1.0, 0.0]).fit(NUMBERS, TARGET)
+
+
+def notes_on(**columns):
+    return learn_columns(pd.DataFrame(columns))[1]
+
+
+def test_a_column_of_one_value_is_pointed_out_whatever_its_type():
+    """A constant text was left unbought without a word, and a constant number was paid for again and again."""
+    assert notes_on(
+        place=["Rome"] * 30, code=[1] * 29 + [None], left=[False] * 30, day=pd.to_datetime(["2024-01-01"] * 30)
+    ) == [
+        "column 'place' is 'Rome' wherever it is known, so nothing can be learnt from it, and it is never bought; "
+        "leave it out.",
+        "column 'code' is 1.0 wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
+        "leave it out.",
+        "column 'left' is False wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
+        "leave it out.",
+        "column 'day' is '2024-01-01 00:00:00' wherever it is known, so nothing can be learnt from it, and looks at it "
+        "are wasted; leave it out.",
+    ]
+    assert notes_on(code=[1] * 19) == []  # so few rows may be alike by chance
+
+
+def test_one_cell_with_a_unit_does_not_make_numbers_an_identifier():
+    """The advice was to leave the column out."""
+    numbers = [str(1.25 * i) for i in range(40)]
+    (note,) = notes_on(dose=[*numbers[:-1], "12 mg"])
+    assert "never bought, though 39 of 40 values are numbers, but not '12 mg'; make them numbers" in note
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_numbers_with_a_unit_are_pointed_out(repeats):
+    (note,) = notes_on(dose=[f"{1.25 * i} mg/l" for i in range(30)] * repeats)
+    assert (
+        f"though {30 * repeats} of {30 * repeats} values are numbers with the unit 'mg/l', such as '0.0 mg/l'" in note
+    )
+    assert notes_on(size=["1 cm", "2 cm", "3 cm"] * 20) == []  # a few sizes are categories
+    (note,) = notes_on(street=[f"{i} {'abcdefghij'[i % 10]}-street" for i in range(60)])
+    assert "like an identifier" in note
+
+
+def test_a_text_among_numbers_is_blamed_on_its_own_column():
+    """The first column was named if all of them were objects."""
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    columns, _ = learn_columns(X)
+    with pytest.raises(ValueError, match=r"column 'b' was numeric .*'old'\. Pass numbers, and NaN for what is unknown"):
+        columns.encode(X.astype(object).assign(b=["old", 1.0]))

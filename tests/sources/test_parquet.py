@@ -106,8 +106,10 @@ def test_a_name_with_brackets_is_a_file_if_there_is_one(tmp_path):
 def test_files_that_do_not_belong_together_or_are_none_are_refused(tmp_path):
     write(tmp_path / "a.parquet", 10, 3, 5)
     write(tmp_path / "b.parquet", 10, 4, 5)
-    with pytest.raises(ValueError, match=r"b.parquet has other columns than a.parquet: .*x3"):
+    with pytest.raises(ValueError, match=r"b.parquet has other columns than a.parquet: 'x3' \(\w+\) is only in b.par"):
         ParquetSource(str(tmp_path / "*.parquet"))
+    with pytest.raises(ValueError, match=r"the file '.*a.parquet' is given twice; pass each file once"):
+        ParquetSource([tmp_path / "a.parquet", tmp_path / ".." / tmp_path.name / "a.parquet"])
     with pytest.raises(FileNotFoundError, match="check the pattern"):
         ParquetSource(str(tmp_path / "*.pq"))
     with pytest.raises(FileNotFoundError, match="there is no file"):
@@ -118,3 +120,10 @@ def test_files_that_do_not_belong_together_or_are_none_are_refused(tmp_path):
     pd.DataFrame({"x": []}).to_parquet(tmp_path / "e.parquet")
     with pytest.raises(ValueError, match="has columns but no rows"):
         ParquetSource(tmp_path / "e.parquet")
+
+
+def test_a_column_that_is_not_there_is_answered_with_the_first_names_and_how_many_more(tmp_path):
+    """The list broke off without a sign."""
+    pd.DataFrame({f"f{i}": [1.0, 2.0] for i in range(30)}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"there is no column 'y'; columns are f0, f1, .*, f19 and 10 more"):
+        ParquetSource(tmp_path / "a.parquet").split_target("y")

@@ -86,6 +86,8 @@ def test_one_example_by_hand(made):
     assert "not 0; look at it again" in made(
         "correct", "heart.db", "patient-17", f"{first}=5.2", "--expected", "0", fails=True
     )
+    unchanged = made("correct", "heart.db", "patient-17", f"{first}=5.2", fails=True)
+    assert f"nothing was changed; to replace what is shown, add --expected {event}." in unchanged
     made("correct", "heart.db", "patient-17", f"{first}=5.2", "--expected", event, "--why", "misread")
     with Study.open("heart.db") as study:
         assert study.example("patient-17").values[first] == 5.2

@@ -1,5 +1,6 @@
 """What all commands share: the application, common options, progress, tables, and errors in one line."""
 
+import csv
 import os
 import signal
 import socket
@@ -158,13 +159,22 @@ def option(argument: str, value: Any) -> str:
 
     >>> option("drop_missing", True), option("drop", ["id", "name"]), option("folder", None)
     ('--drop-missing', '--drop id,name', '--output')
+    >>> print(option("drop", ["id", "height, cm"]))
+    --drop 'id,"height, cm"'
     """
     name = f"--{OPTIONS.get(argument, argument).replace('_', '-')}"
     if value is None or isinstance(value, bool):
         return name
-    return f"{name} {quote(','.join(map(str, value)) if isinstance(value, list) else str(value))}"
+    if isinstance(value, list):
+        value = ",".join(f'"{each}"' if "," in str(each) else str(each) for each in value)
+    return f"{name} {quote(str(value))}"
 
 
 def names_in(text: str) -> list[str]:
-    """The names between commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """The names between commas; a name with a comma stands in double quotes, as in a CSV file.
+
+    >>> names_in('id, "height, cm"')
+    ['id', 'height, cm']
+    """
+    (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True) if text.strip() else [[]]
+    return [name.strip() for name in names if name.strip()]

@@ -162,7 +162,7 @@ def plan_command(
         if by_row_group or len(data) > 1:
             _refuse_by_row_group(encode=encode, drop_missing=drop_missing, costs=costs, spends=totals, samples=samples)
             prospects = _plan_in_bytes(data, target, budget, pilot, names_in(drop), random_state, quiet)
-            writer.draw(picture, partial(plot_plan, prospects, title=title))
+            writer.draw(picture, partial(plot_plan, prospects, title=title, spend="megabytes read"))
             return
         reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
         said = partial(introduce, data, quiet=quiet)

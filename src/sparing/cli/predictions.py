@@ -1,13 +1,17 @@
 """The command that uses a model: `predict`."""
 
+from math import floor, log10
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sparing.cli.app import Force, Quiet, app, names_in, one_line_errors, show, table_of
 from sparing.cli.reading import Data, refuse_paths
 from sparing.cli.writing import Writer
+
+STANDARD_DEVIATION, PROBABILITY = "standard deviation", "probability of "  # columns of numbers, by their names
+MOST_DECIMALS, LARGE = 6, 1e12  # beyond these, numbers are printed in scientific notation
 
 
 @app.command("predict")
@@ -43,8 +47,35 @@ def _show(model, name: str, predictions) -> None:
     of = f" of {target!r}" if target else ""
     n = len(predictions.rows)
     print(f"{name}: {n:,} row{'s' * (n != 1)}; a model{of} that was fitted to {model.n_iter_:,} examples")
-    words = [name for name in predictions.columns if name != "standard error"]
-    table = table_of("First predictions", predictions.columns, words=words)
+    columns = predictions.columns
+    numbers = [STANDARD_DEVIATION, *(name for name in columns if name.startswith(PROBABILITY))]
+    numbers += [] if hasattr(model, "classes_") else ["prediction"]
+    table = table_of("First predictions", columns, words=[name for name in columns if name not in numbers])
     for row in predictions.rows[:SHOWN]:
-        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row))
+        table.add_row(*_rounded(dict(zip(columns, row, strict=True))))
     show(table, predictions.notes)
+
+
+def _rounded(row: dict[str, Any]) -> list[str]:
+    """The values of a row as text: with three digits of the standard deviation, which is what can be relied upon.
+
+    >>> _rounded({"car": "A", "prediction": 9167.4421, "standard deviation": 4339.8302})
+    ['A', '9,167', '4,340']
+    >>> _rounded({"prediction": 3.714172, "standard deviation": 0.0171124})
+    ['3.7142', '0.0171']
+    """
+    decimals: int | None = None
+    error = row.get(STANDARD_DEVIATION)
+    if isinstance(error, float) and error > 0:
+        decimals = 2 - floor(log10(error))
+    texts = []
+    for name, value in row.items():
+        if not isinstance(value, float):
+            texts.append(str(value))
+        elif name.startswith(PROBABILITY):
+            texts.append(f"{value:.3f}")
+        elif decimals is not None and decimals <= MOST_DECIMALS and name in ("prediction", STANDARD_DEVIATION):
+            texts.append(f"{value:,.{max(decimals, 0)}f}" if abs(value) < LARGE else f"{value:.6g}")
+        else:
+            texts.append(f"{value:.6g}")
+    return texts

@@ -147,6 +147,8 @@ def correct_command(
             for attribute, value in {**known.values, "target": known.y}.items():
                 table.add_row(attribute, "" if value is None else str(value))
             show(table, [f"{known.state}, event {known.event}"])
+            if values or target is not None:  # a correction is made only by somebody who has seen what it replaces
+                raise ValueError(f"nothing was changed; to replace what is shown, add --expected {known.event}.")
             return
         new, y = pairs_of(values), target_of(study, target)
         print(f"event {study.correct(example, new, y, expected=expected, who=who, why=why)}")

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sparing.models.bases import MOST_LEVELS
-from sparing.models.summary import LOOKS_FOR_A_SCALE
+from sparing.estimators.odd_columns import constant, distinct_text, odd_text
 
 NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
 LEAST_ROWS = 20  # rows from which a column of distinct values looks like an identifier
@@ -124,7 +123,8 @@ class Columns:
             known = self.categories[at].tolist()
             near = get_close_matches(str(value), known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, known[:LISTED]))}."
-            raise ValueError(f"column {self.names[at]!r} has no category {value!r} in the model; {hint}")
+            shown = repr(f"{value:g}" if isinstance(value, float) else value)  # what was typed as 140 is not 140.0
+            raise ValueError(f"column {self.names[at]!r} has no category {shown} in the model; {hint}")
 
     def _spelled(self, column, at: int) -> np.ndarray:
         """Every value as text; a number as its category writes it, since 1 is 1.0 beside a missing value."""
@@ -139,8 +139,11 @@ class Columns:
         try:
             return part.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
-            wrong = next((self.names[at] for at in places if not _is_numeric(frame.iloc[:, at])), self.names[places[0]])
-            raise ValueError(f"column {wrong!r} was numeric when the model was fitted; {error}.") from error
+            wrong = next((at for at in places if not _holds_numbers(frame.iloc[:, at])), places[0])
+            raise ValueError(
+                f"column {self.names[wrong]!r} was numeric when the model was fitted; {error}. "
+                "Pass numbers, and NaN for what is unknown."
+            ) from error
 
     def _days(self, frame, places: list[int]) -> np.ndarray:
         dates = np.column_stack([_dates(frame.iloc[:, at], self.names[at]) for at in places])
@@ -189,18 +192,21 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             kind = NOTHING
             notes.append(f"column {name!r} has no value at all, and is never bought; leave it out.")
         elif kind == DATE:
-            first = np.nanmin(_dates(column, name))
+            dates = _dates(column, name)
+            first = np.nanmin(dates)
+            if n_seen >= LEAST_ROWS and first == np.nanmax(dates):
+                notes.append(constant(column, name, "looks at it are wasted"))
         elif kind == CATEGORY:
             found = _categories(column)
             if _all_distinct(column, n_seen):
                 kind, found = NOTHING, found[:0]
-                advice = "turn it into numbers" if _reads_as_numbers(column.dropna()).all() else "leave it out"
-                notes.append(
-                    f"column {name!r} is text that differs in every row, like an identifier, and is never bought; "
-                    f"{advice}."
-                )
+                notes.append(distinct_text(column, name))
+            elif len(found) == 1 and n_seen >= LEAST_ROWS:
+                notes.append(constant(column, name, "it is never bought"))
             elif not hasattr(column, "cat"):
-                notes += _odd_text(column, name)
+                notes += odd_text(column, name)
+        elif n_seen >= LEAST_ROWS and column.min() == column.max():  # cheaper than counting values
+            notes.append(constant(column, name, "looks at it are wasted"))
         elif _is_whole(column) and _all_distinct(column, n_seen):
             notes.append(
                 f"column {name!r} is a different whole number in every row; if it is an identifier, leave it out."
@@ -239,6 +245,14 @@ def _kind(column, name) -> str:
     return OBJECTS[found]
 
 
+def _holds_numbers(column) -> bool:
+    try:
+        column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _is_numeric(column) -> bool:
     from pandas.api import types
 
@@ -255,31 +269,6 @@ def _all_distinct(column, n_seen: int) -> bool:
 
 def _zeros(frame, places: list[int]) -> np.ndarray:
     return np.zeros((len(frame), len(places)))
-
-
-def _reads_as_numbers(texts) -> np.ndarray:
-    """Which texts are numbers."""
-    from pandas import to_numeric
-
-    return ~np.isnan(to_numeric(texts.astype(str), errors="coerce").to_numpy(np.float64))
-
-
-def _odd_text(column, name) -> list[str]:
-    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from."""
-    counts = column.value_counts()
-    numbers = _reads_as_numbers(counts.index)
-    if 2 * counts[numbers].sum() > counts.sum() and numbers.sum() > MOST_LEVELS:
-        other = "" if numbers.all() else f", but not {str(counts.index[~numbers][0])!r}"
-        return [
-            f"column {name!r} is text, and each value a category, though {counts[numbers].sum():,} of {counts.sum():,} "
-            f"values are numbers{other}; make them numbers, and any others missing values, if that is what they are."
-        ]
-    if len(counts) > MOST_LEVELS and counts.iloc[0] < LOOKS_FOR_A_SCALE:
-        return [
-            f"column {name!r} is text with {len(counts):,} distinct values, none in {LOOKS_FOR_A_SCALE} rows, so "
-            "nothing can be learnt from it; leave it out, or write numbers as 1234.5 and dates as 2024-05-31."
-        ]
-    return []
 
 
 def _dates(column, name) -> np.ndarray:

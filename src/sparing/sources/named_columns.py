@@ -73,4 +73,6 @@ class NamedColumns(ABC):
 
 
 def _unknown(name: str, names: Iterable[str]) -> InputError:
-    return InputError(f"there is no column {name!r}", f"columns are {', '.join(list(names)[:NAMED])}")
+    listed = list(map(str, names))
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return InputError(f"there is no column {name!r}", f"columns are {', '.join(listed[:NAMED])}{more}")

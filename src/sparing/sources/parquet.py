@@ -181,7 +181,9 @@ class ParquetSource(NamedColumns):
             except ImportError:
                 raise
             except Exception as error:  # the reader raises many kinds of errors on broken bytes
-                raise InputError(f"{path.name} cannot be read as a Parquet file: {error}", "check the file") from error
+                raise InputError(
+                    f"{path.name} cannot be read as a Parquet file: {str(error).rstrip('.')}", "check the file"
+                ) from error
 
 
 def _parquet():
@@ -201,14 +203,20 @@ def _paths(paths) -> list[Path]:
         found = [fspath(path) for path in paths]
     if not found:
         raise FileNotFoundError(f"there is no file {str(paths)!r}; check the pattern.")
-    return [Path(path) for path in found]
+    files = [Path(path) for path in found]
+    resolved = [path.resolve() for path in files]
+    if len(set(resolved)) < len(files):  # its rows would be held out and learnt from at once
+        twice = next(path for path, real in zip(files, resolved, strict=True) if resolved.count(real) > 1)
+        raise InputError(f"the file {str(twice)!r} is given twice", "pass each file once")
+    return files
 
 
 def _refuse_other_columns(path: Path, found, expected, first: Path) -> None:
     if found.names != expected.names or found.types != expected.types:
-        odd = [str(field) for field in found if field not in expected] + [str(of) for of in expected if of not in found]
+        odd = [f"{field.name!r} ({field.type}) is only in {path.name}" for field in found if field not in expected]
+        odd += [f"{field.name!r} ({field.type}) is only in {first.name}" for field in expected if field not in found]
         raise InputError(
-            f"{path.name} has other columns than {first.name}: {odd[0] if odd else 'in another order'}",
+            f"{path.name} has other columns than {first.name}: {odd[0] if odd else 'the same in another order'}",
             "pass files with the same columns",
         )
 

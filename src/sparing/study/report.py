@@ -53,7 +53,7 @@ class Report:
         if visits := self.examples.get("visiting", 0) + self.examples.get("predicted", 0):
             said.append(f"{visits:,} visits, for {self.on_visits} of what was spent.")
         if waiting:
-            said.append(f"{self.asks.get('open', 0):,} asks are open and {self.asks.get('lapsed', 0):,} have lapsed.")
+            said.append(f"Asks: {self.asks.get('open', 0):,} open, {self.asks.get('lapsed', 0):,} lapsed.")
         if self.model is not None and "risk" in self.model:
             r2, error = 1.0 - self.model["risk"], self.model["risk_error"]
             said.append(f"Estimated R² on whole rows {r2:z.2f} ± {error:.2f}, from bought values that were held out.")

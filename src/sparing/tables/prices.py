@@ -38,7 +38,7 @@ def read_prices(path, names: list[str]) -> PriceList:
         meant = [(name, near) for name in missing for near in get_close_matches(name, others, 1)]
         raise InputError(
             f"{path.name} has no price for {(meant[0] if meant else missing)[0]!r} ({len(missing)} without one)",
-            f"did you mean {meant[0][0]!r} where it says {meant[0][1]!r}" if meant else "add a line for each",
+            f"did you mean {meant[0][0]!r} where it says {meant[0][1]!r}?" if meant else "add a line for each",
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
 
@@ -85,5 +85,5 @@ def _cost(text: str, written: str, line: str) -> float:
     except ValueError:
         cost = np.nan
     if not (np.isfinite(cost) and cost >= 0):
-        raise InputError(f"{line} has the cost {written!r}", "give a number, zero for what is free")
+        raise InputError(f"{line} has the cost {written!r}", "give a number such as 6.50, and 0 for what is free")
     return cost

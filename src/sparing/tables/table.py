@@ -1,7 +1,7 @@
 """Tables from files of any supported kind: attributes and a target."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from sparing.tables.frames import numbers_of, read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
 from sparing.tables.tasks import TASKS, labels_of
+
+LARGEST_TARGET = 1e150  # errors are squared, and 1e308 is the largest number
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,18 @@ class Table:
     labels: np.ndarray | None = None
     why: str = ""
     dropped: tuple[str, ...] = ()  # columns left out on request
+    n_without_target: int = 0  # of the rows that were left out
 
     def lines(self) -> list[str]:
         """What was read, and what was left out and why, in sentences."""
         said = [f"{len(self.y):,} rows, {len(self.names):,} attributes, target {self.target!r}"]
         if self.dropped:
-            said.append(f"{len(self.dropped):,} columns were left out as asked: {', '.join(self.dropped)}")
+            said.append(f"left out as asked: {', '.join(self.dropped)}")
+        without = {"without a target": self.n_without_target}
+        without["with a missing value"] = self.n_dropped - self.n_without_target
         if self.n_dropped:
-            said.append(f"{self.n_dropped:,} rows without a target, or with a missing value, were left out")
+            parts = [f"{n:,} row{'s' if n > 1 else ''} {why}" for why, n in without.items() if n]
+            said.append(f"left out: {', '.join(parts)}")
         return said
 
 
@@ -90,9 +96,11 @@ def read_table(
         if encode or not as_is:
             X, names = numbers_of(X, encode, path.name)
     _refuse_infinity(X, names)
+    n_without_target = sum(map(_is_missing, values))
     X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
     task = None if task is None else checks.one_of("task", task, TASKS)
-    return labelled(X, values, names, target, task, n_dropped=n_dropped, drop=drop)
+    table = labelled(X, values, names, target, task, n_dropped=n_dropped, drop=drop)
+    return replace(table, n_without_target=n_without_target)
 
 
 def labelled(X, values: list, names: list[str], target: str, task: str | None, *, n_dropped: int = 0, drop=()) -> Table:
@@ -136,6 +144,11 @@ def _refuse_infinity(X, names: list[str]) -> None:
         )
 
 
+def _is_missing(value) -> bool:
+    """Whether a value of the target is missing: None, NaN, NaT."""
+    return value is None or bool(value != value)
+
+
 def _holes(X) -> np.ndarray:
     """Which values are missing; a sparse matrix has none."""
     if sparse.issparse(X):
@@ -145,7 +158,7 @@ def _holes(X) -> np.ndarray:
 
 def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool, as_is: bool):
     """The rows without missing values. Others are refused, or dropped, or (if they have a target) kept ``as_is``."""
-    absent = np.array([value is None or bool(value != value) for value in values])
+    absent = np.array([_is_missing(value) for value in values])
     holes = _holes(X)
     if as_is and not drop_missing:
         holes, drop_missing = holes[:, :0], True
@@ -204,4 +217,9 @@ def _finite(values: list, target: str) -> np.ndarray:
         ) from None
     if not np.isfinite(numbers).all():
         raise InputError(f"the target {target!r} has infinite values", "every target must be finite")
+    if np.abs(numbers).max(initial=0.0) > LARGEST_TARGET:
+        raise InputError(
+            f"the target {target!r} has the value {numbers[np.abs(numbers).argmax()]:g}, whose square is infinite",
+            "correct it, or leave out its row",
+        )
     return numbers

@@ -1,5 +1,7 @@
 """The rule that decides whether a target is a number or a class, unless the user does."""
 
+from datetime import date
+
 import numpy as np
 
 from sparing.files import InputError
@@ -36,6 +38,11 @@ def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, 
         task = "classification" if few else "regression"
     if task == "regression":
         return None, why
+    if distinct > MOST_CLASSES and isinstance(values[0], date):
+        raise InputError(
+            f"the target {target!r} holds dates",
+            "choose another, or turn it into numbers, such as days since the first date",
+        )
     if distinct > MOST_CLASSES:
         raise InputError(
             f"the target {target!r} has {distinct:,} classes, over {MOST_CLASSES}", "choose another, or merge classes"
