@@ -62,4 +62,4 @@ axes.set(xlabel="spent per patient, on average", ylabel="accuracy")
 axes.grid(alpha=0.25)
 axes.spines[["top", "right"]].set_visible(False)
 axes.legend(frameon=False, loc="lower right")
-assert np.mean(visits[-1].predictions == y[400:]) > 0.93
+assert np.mean(visits[-1].predictions == y[400:]) > 0.91
