@@ -59,7 +59,11 @@ def largest_slopes(judged: CrossValidation, best: int, chosen: list[int]) -> np.
         w^T c + \frac{1}{n} \sum_e \sum_{i \in S_e} w_i \frac{x_i y - c_i}{\pi_i}
 
     with the model's covariances c of attributes and target, and the probabilities that an attribute and a pair are
-    seen. The limit is the covariance, one standard error above its estimate, over the variance, one below.
+    seen. The limit is the covariance C, one standard error above its estimate, over the variance, one below.
+
+    A variance V with standard error s counts as :math:`V + s^2 / V`, since :math:`b = C V / (V^2 + s^2)` minimises the
+    expected squared error of b V. Of the standard error only the part counts that unseen cells have of the variance
+    according to the model: the slope above has confirmed what seen parts predict.
     """
     expected, seen, beyond, compared = [], [], [], []
     for split, fits in zip(judged.parts, judged.fits, strict=True):
