@@ -176,7 +176,7 @@ def test_looks_that_vary_differ_from_the_most_common_value(data):
 def test_an_attribute_that_hardly_varied_is_not_known():
     """Lit four times of a hundred it is not, five times it is; a constant is not, though it was seen throughout."""
     X = np.zeros((100, 3))
-    X[: LOOKS_FOR_A_SCALE - 1, 0] = X[:LOOKS_FOR_A_SCALE, 1] = 7.0
+    X[: LOOKS_FOR_A_SCALE - 1, 0], X[:LOOKS_FOR_A_SCALE, 1] = [7.0, 7.0, 7.0, 5.0], 7.0
     assert summarize(cells_of(X + 1.0, np.zeros((100, 1)))).known.tolist() == [False, True, False]
 
 
@@ -185,3 +185,10 @@ def test_the_most_common_value_is_looked_for_among_some_looks(monkeypatch):
     X = np.array([[1.0], [2.0], [2.0], [1.0], [2.0], [1.0], [1.0], [1.0], [1.0]])  # of the first four neither leads
     assert looks_that_vary(cells_of(X, np.zeros((9, 1)))).tolist() in ([3], [6])
     assert looks_that_vary(cells_of(X[1:], np.zeros((8, 1)))).tolist() == [5]  # all that are not 2
+
+
+def test_what_is_rare_and_always_the_same_is_known_from_two_looks():
+    """Of 100 looks each: two lit alike, three lit differently, one lit, five lit differently."""
+    X = np.zeros((100, 4))
+    X[:2, 0], X[:3, 1], X[0, 2], X[:5, 3] = 7.0, [1.0, 2.0, 3.0], 1.0, [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert summarize(cells_of(X, np.zeros((100, 1)))).known.tolist() == [True, False, False, True]

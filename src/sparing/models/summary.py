@@ -7,6 +7,7 @@ import numpy as np
 from sparing.cells import Cells
 
 LOOKS_FOR_A_SCALE = 5  # looks that differ from an attribute's most common value, from which its scale is known
+LOOKS_AT_ONE_OF_TWO = 2  # the same for attributes of two values, whose scale is their distance
 LOOKS_FOR_A_MODE = 1000  # looks per attribute from which its most common value is found
 FEWEST_FOR_A_MODE = 50  # of them in each of many parts
 
@@ -21,15 +22,18 @@ class Summary(NamedTuple):
     variances: np.ndarray  # over squared ranges, shrunk toward their mean with prior sample size 1, so never zero
     target_means: np.ndarray
     target_variances: np.ndarray
+    two_valued: np.ndarray | bool = False  # attributes of which only two values were seen
 
     @property
     def known(self) -> np.ndarray:
         """Which attributes vary often enough for a scale of their own; others get no weight.
 
-        Two close values would give a tiny scale, and so would a pixel that was lit once, and faintly. If most
-        attributes have fewer looks than that, all of them have the typical scale.
+        Two close values would give a tiny scale, and so would a pixel that was lit once, and faintly; but what is
+        rare, and then always the same, is known from two looks. If most attributes have fewer looks than a scale needs,
+        all of them have the typical scale.
         """
-        return (self.varied >= LOOKS_FOR_A_SCALE) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
+        enough = np.where(self.two_valued, LOOKS_AT_ONE_OF_TWO, LOOKS_FOR_A_SCALE)
+        return (self.varied >= enough) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
 
     @property
     def spreads(self) -> np.ndarray:
@@ -56,7 +60,17 @@ def summarize(cells: Cells) -> Summary:
     squares = cells.summed(squared_distances, means, ranges)
     typical = float(squares.sum() / (first.counts.sum() or 1)) or 1.0
     variances = (squares + typical) / (first.counts + 1.0) * ranges**2
-    return Summary(first.counts, varied, means, ranges, variances, target_means, target_squares / (first.total or 1))
+    target_variances = target_squares / (first.total or 1)
+    return Summary(
+        first.counts,
+        varied,
+        means,
+        ranges,
+        variances,
+        target_means,
+        target_variances,
+        first.common.two_valued(ranges.size),
+    )
 
 
 class FirstPass(NamedTuple):
@@ -151,6 +165,10 @@ class CommonValues(NamedTuple):
         usual = np.zeros(n_attributes)
         usual[self.attributes] = self.values  # the last to be written is the most common
         return usual
+
+    def two_valued(self, n_attributes: int) -> np.ndarray:
+        """Whether each attribute has two values among these."""
+        return np.bincount(self.attributes, minlength=n_attributes) == 2
 
 
 def common_values(cells: Cells, parts: int = 1) -> CommonValues:
