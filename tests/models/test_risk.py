@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 from planted_cells import OUTPUTS, D, random_cells
 from sparing.cells import Cells
@@ -48,9 +48,10 @@ def test_predictions_and_likelihoods_are_by_explicit_inverses_in_the_examples_ow
     rows, densities = conditional(cells, gaussian, summary.means)
     found = from_seen(cells, summary, gaussian, weights)
     np.testing.assert_allclose(found.predictions, rows @ weights / summary.target_spreads, rtol=1e-10, atol=1e-10)
-    constants = np.log(2 * np.pi) / 2 + np.log(summary.spreads[cells.attributes])  # of standardized cells
-    expected = densities + np.bincount(cells.examples(), weights=constants, minlength=70)
-    np.testing.assert_allclose(found.log_likelihoods, expected, rtol=1e-10, atol=1e-9)
+    at, deviations = cells.attributes, np.sqrt(gaussian.variances)
+    alone = norm.logpdf(cells.values, summary.means[at], deviations[at])
+    expected = densities - np.bincount(cells.examples(), weights=alone, minlength=70)
+    np.testing.assert_allclose(found.log_ratios, expected, rtol=1e-10, atol=1e-9)
 
 
 @pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)

@@ -48,11 +48,11 @@ def judged(cells, competing):
 # Choices among losses -----------------------------------------------------------------------------------------------
 
 
-def comparison(*losses, log_likelihoods=None):
+def comparison(*losses, log_ratios=None):
     """Candidates of these losses, each of a family of its own, and all of one output."""
     losses = np.array(losses)
     predictions = np.sqrt(losses - losses.min())[:, :, None]  # of targets zero: losses up to a constant
-    likelihoods = np.zeros(losses.shape) if log_likelihoods is None else np.array(log_likelihoods)
+    likelihoods = np.zeros(losses.shape) if log_ratios is None else np.array(log_ratios)
     names = [(i, f"number {i}") for i in range(len(losses))]
     return CrossValidation(
         names, np.zeros((losses.shape[1], 1)), predictions, likelihoods, [], [], np.ones(losses.shape[1])
@@ -82,10 +82,10 @@ def test_of_those_not_clearly_worse_the_likelier_is_taken(excess, gain, chosen):
     """By two standard errors of losses, and one of log-likelihoods, if cells are not likelier without correlations."""
     common, own, error = paired()
     losses = common, common + own + excess * error, common + 9.0  # the last is the mean target
-    likelihoods = np.array([common, common + own + gain * error, common - 50.0])
-    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (chosen, [chosen])
+    likelihoods = 50.0 + np.array([common, common + own + gain * error, 0.0 * common - 50.0])
+    assert comparison(*losses, log_ratios=likelihoods).among([0, 1]) == (chosen, [chosen])
     likelihoods[2] += 100.0
-    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (0, [0])
+    assert comparison(*losses, log_ratios=likelihoods).among([0, 1]) == (0, [0])
 
 
 def test_a_few_impossible_examples_do_not_rule_out_a_model():
@@ -96,9 +96,9 @@ def test_a_few_impossible_examples_do_not_rule_out_a_model():
     losses = np.zeros((3, 100)) + [[0.01], [0.0], [1.0]] + 0.05 * rng.standard_normal(100)
     losses[0] += 0.1 * rng.standard_normal(100)
     likelihoods = np.array([gains, 0.0 * gains, 0.0 * gains])
-    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (0, [0])
+    assert comparison(*losses, log_ratios=likelihoods).among([0, 1]) == (0, [0])
     likelihoods[0, :30] = -1000.0  # of those that are no exception any more, it is
-    assert comparison(*losses, log_likelihoods=likelihoods).among([0, 1]) == (1, [1])
+    assert comparison(*losses, log_ratios=likelihoods).among([0, 1]) == (1, [1])
 
 
 # Judging ------------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class CrossValidation:
     names: list[tuple[int, str]]  # which family, and the setting
     targets: np.ndarray  # (n_examples, n_outputs), standardized
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
-    log_likelihoods: np.ndarray  # of what was seen of the attributes: (n_candidates, n_examples)
+    log_ratios: np.ndarray  # of what was seen of the attributes, together over apart: (n_candidates, n_examples)
     parts: Sequence[SplitOfFunctions]
     fits: list[Fits]  # one for each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
@@ -118,14 +118,12 @@ class CrossValidation:
 
     @cached_property
     def surprises(self) -> np.ndarray:
-        """How unlikely what was seen of the attributes is under each candidate: (n_candidates, n_examples).
+        """How much less likely cells are together than apart under each candidate: (n_candidates, n_examples).
 
-        A Gaussian gives a few examples next to no probability, such as those with light in a pixel that is nearly
-        always dark, and their mean would decide alone. So each example may instead be a draw from the last candidate,
-        the mean target, whose attributes are uncorrelated. A mixture is a distribution, too: this is a proper score.
+        A Gaussian gives a few examples next to no probability, and their mean would decide alone. So each example may
+        instead be one of uncorrelated attributes, which limits what it can say against a model.
         """
-        gains = self.log_likelihoods - self.log_likelihoods[-1]
-        return -self.examples * np.logaddexp(np.log1p(-OUTLYING) + gains, np.log(OUTLYING))
+        return -self.examples * np.logaddexp(np.log1p(-OUTLYING) + self.log_ratios, np.log(OUTLYING))
 
     def held_out(self, chosen: Sequence[int]) -> np.ndarray:
         """Average predictions by some candidates, of targets, and with a part hidden: (2, n_examples, n_outputs)."""
@@ -191,7 +189,7 @@ def cross_validate(
         seen = fits[-1].seen(split.judged, range(len(found)))
         targets.append((split.judged.targets - means) / spreads)
         predictions.append([part.predictions for part in seen])
-        likelihoods.append([part.log_likelihoods for part in seen])
+        likelihoods.append([part.log_ratios for part in seen])
     return CrossValidation(
         names,
         np.concatenate(targets),

@@ -16,10 +16,10 @@ from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary
 
 
 class SeenParts(NamedTuple):
-    """Predictions from the seen part of every example, and the likelihood of that part."""
+    """Predictions from the seen part of every example, and how much likelier its cells are together than apart."""
 
     predictions: np.ndarray  # E[w'x | x_S] less its mean, in standard deviations of the target: (n_examples, n_outputs)
-    log_likelihoods: np.ndarray  # of the cells of each example, up to a constant
+    log_ratios: np.ndarray  # log-likelihood of the cells less that of uncorrelated ones: (n_examples,)
 
 
 def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
@@ -28,6 +28,10 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
     As :math:`E[x | x_S] = \mu + \Sigma_{\cdot S} \Sigma_{SS}^{-1} (x_S - \mu_S)`, the prediction is the inner product
     of :math:`(\Sigma w)_S` and :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)`. A mean that was estimated from few looks adds
     its own variance to that of the cell.
+
+    The ratio of likelihoods compares the cells with uncorrelated ones *of the same variances*, so that it tells how
+    well a model knows what columns have in common. Their shapes would decide otherwise: under a variance that is too
+    small, a column of rare, large values is likelier in most examples, and impossible in a few.
     """
     return seen_parts(StandardizedCells(cells, summary), gaussian, weights)
 
@@ -35,6 +39,7 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
 def seen_parts(data: StandardizedCells, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
     """The same, of cells that are standardized already."""
     solved, likelihoods = _solved(data, gaussian, data.looks.values)
+    likelihoods -= _apart(gaussian.variances / data.spreads**2 + _doubt(data), data)
     predictions = solved @ (gaussian.times(weights) / data.target_spreads)
     return SeenParts(predictions[data.places], likelihoods[data.places])
 
@@ -55,8 +60,7 @@ def seen_variances(cells: Cells, summary: Summary, gaussian: Gaussian, weights: 
 def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
     r""":math:`\Sigma_{SS}^{-1} v_S` as one row per example, with standardized values v, and log-likelihoods."""
     looks = data.looks._replace(values=values, targets=np.empty((data.n_examples, 0)))
-    counts, spreads = data.summary.counts, data.spreads
-    doubt = np.where(counts < LOOKS_FOR_A_SCALE, 1.0 / np.maximum(counts, 1.0), 0.0)
+    spreads, doubt = data.spreads, _doubt(data)
     solution, likelihoods = np.empty(looks.values.size), np.empty(data.n_examples)
     if gaussian.dense is not None:
         table = gaussian.dense / np.outer(spreads, spreads) + np.diag(doubt)
@@ -66,10 +70,9 @@ def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> 
 
         data.in_parts(condition)
     elif gaussian.is_uncorrelated:
-        variances = (gaussian.noise / spreads**2 + doubt)[looks.attributes]
-        solution[:] = looks.values / variances
-        examples = np.repeat(np.arange(data.n_examples), np.diff(looks.starts))
-        likelihoods[:] = -0.5 * np.bincount(examples, looks.values * solution + np.log(variances), data.n_examples)
+        variances = gaussian.noise / spreads**2 + doubt
+        solution[:] = looks.values / variances[looks.attributes]
+        likelihoods[:] = _apart(variances, data)
     else:
         loadings = np.ascontiguousarray(gaussian.loadings / spreads[:, None])
         factors = Factors(loadings, gaussian.noise / spreads**2 + doubt)
@@ -81,3 +84,16 @@ def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> 
         kernel.condition_by_factors(factors, looks, few, data.n_examples, new_room(rank), solution, likelihoods)
     entries = (solution / spreads[looks.attributes], looks.attributes, looks.starts)
     return sparse.csr_array(entries, shape=(data.n_examples, data.n_attributes)), likelihoods
+
+
+def _doubt(data: StandardizedCells) -> np.ndarray:
+    """Variances of the means, where they come from few looks."""
+    counts = data.summary.counts
+    return np.where(counts < LOOKS_FOR_A_SCALE, 1.0 / np.maximum(counts, 1.0), 0.0)
+
+
+def _apart(variances: np.ndarray, data: StandardizedCells) -> np.ndarray:
+    """The log-likelihood of the cells of each example if they were uncorrelated, up to a constant."""
+    variances, values = variances[data.looks.attributes], data.looks.values
+    examples = np.repeat(np.arange(data.n_examples), np.diff(data.looks.starts))
+    return -0.5 * np.bincount(examples, values**2 / variances + np.log(variances), data.n_examples)

@@ -10,7 +10,7 @@ from sparing.models.folds import thinned
 from sparing.models.gaussian import Gaussian
 from sparing.models.risk import seen_variances
 
-MOST_PAIRED = 500  # held-out examples of a fold whose pairs of cells are compared with the model
+MOST_PAIRED = 5_000  # held-out examples of a fold whose pairs of cells are compared with the model
 
 
 def shrinkage(judged: CrossValidation, best: int, chosen: list[int]) -> np.ndarray:
