@@ -262,7 +262,8 @@ class ClassifierKnownInPart(KnownInPart):
         >>> bool(whole.max() > 0.9), bool(abs(nothing[0, 1] - y[:400].mean()) < 0.1)
         (True, True)
         """
-        return self._weighted_classes(self._fit.fitted).probabilities(self._log_posteriors(X))
+        log_posteriors = self._log_posteriors(X)  # which checks that there was a fit
+        return self._weighted_classes(self._fit.fitted).probabilities(log_posteriors)
 
     def decision_function(self, X) -> np.ndarray:
         """Log-odds of the second of two classes, or log-probabilities of more; scores for an online learner.
