@@ -68,19 +68,25 @@ def test_trees_learnt_from_whole_rows_predict_from_parts():
 
 
 def test_rows_in_part_have_a_share_of_trees_of_their_own():
-    """Trees that help with whole digits do harm to six pixels of them: there they get another share."""
+    """Trees that help with whole digits can do harm to six pixels of them: there they get another share.
+
+    Over seven orders of the rows: in two there are no trees, in one the harm is large, in the others small either way.
+    """
     X, y = load_digits(return_X_y=True)
     X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
-    model = BudgetClassifier(budget=64, random_state=0).fit(X[:240], y[:240])
-    fitted, route = model._fit.fitted, [purchase.columns[0] for purchase in model.route()][:6]
-    in_part = np.full_like(X[240:], np.nan)
-    in_part[:, route] = X[240:, route]
-    errors = [
-        np.mean((one.predict(in_part)[:, 0] - np.where(y[240:] == 5, 1.0, -1.0)) ** 2)
-        for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share))
-    ]
-    assert fitted.trees_share > 0.5
-    assert errors[0] < 0.9 * errors[1]
+    errors, shares = [], []
+    for seed in range(7):
+        order = np.random.default_rng(seed).permutation(len(y)) if seed else np.arange(len(y))
+        train, test = order[:240], order[240:]
+        model = BudgetClassifier(budget=64, random_state=0).fit(X[train], y[train])
+        fitted, route = model._fit.fitted, [purchase.columns[0] for purchase in model.route()][:6]
+        in_part = np.full_like(X[test], np.nan)
+        in_part[:, route] = X[np.ix_(test, route)]
+        for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share)):
+            errors.append(np.mean((one.predict(in_part)[:, 0] - np.where(y[test] == 5, 1.0, -1.0)) ** 2))
+        shares.append([fitted.trees_share, fitted.trees_share_in_part])
+    assert np.median(shares, axis=0)[0] > 0.5 > np.max(shares, axis=0)[1]
+    assert np.mean(errors[::2]) < np.mean(errors[1::2])
 
 
 def test_a_claim_of_more_than_everything_is_replaced_by_what_is_expected():
