@@ -138,8 +138,9 @@ class CrossValidation:
 
         Errors from seen parts hardly distinguish models that differ on whole rows: regression on mean-imputed rows
         predicts well from a few values, but is wrong for whole rows unless attributes are uncorrelated. So among the
-        candidates that are not clearly worse, only those compete under which held-out cells are most likely; but all of
-        them do if cells are more likely under the mean target, the last candidate, whose attributes are uncorrelated.
+        candidates that are not clearly worse, only those compete under which held-out cells are likeliest together,
+        rather than apart; but all of them do if none is better in this than the mean target, the last candidate, whose
+        attributes are uncorrelated.
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
         likeliest = self.indistinguishable(self.surprises, [*near, len(self.names) - 1])
