@@ -6,8 +6,9 @@ from scipy.stats import multivariate_normal, norm
 
 from planted_cells import OUTPUTS, D, random_cells
 from sparing.cells import Cells
+from sparing.models import risk
 from sparing.models.gaussian import Gaussian
-from sparing.models.risk import from_seen, seen_variances
+from sparing.models.risk import explained_by_others, from_seen, seen_variances
 from sparing.models.summary import summarize
 
 
@@ -64,6 +65,28 @@ def test_variances_of_predictions_from_seen_parts_are_by_explicit_inverses(gauss
         with_seen = (covariance @ weights)[index]
         expected = np.diag(with_seen.T @ np.linalg.inv(covariance[np.ix_(index, index)]) @ with_seen)
         np.testing.assert_allclose(variances, expected / summary.target_variances, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)
+@pytest.mark.parametrize("columns", [None, np.array([0, 0, 0, 1, 1, 2, 3, 4, 4])])
+def test_cells_are_predicted_from_those_of_other_columns_by_explicit_inverses(gaussian, columns, monkeypatch):
+    """Leaving out the cells of one column of an example after the other; several arrays of inverses."""
+    monkeypatch.setattr(risk, "ENTRIES", 200)
+    cells = random_cells(70, (0, D))
+    summary, covariance = summarize(cells), gaussian.covariance
+    owners, expected = np.arange(D) if columns is None else columns, np.zeros(70)
+    for example in range(70):
+        here = slice(cells.starts[example], cells.starts[example + 1])
+        index = cells.attributes[here]
+        distances = cells.values[here] - summary.means[index]
+        for column in np.unique(owners[index]):
+            left, others = owners[index] == column, owners[index] != column
+            seen = covariance[np.ix_(index[others], index[others])]
+            predicted = covariance[np.ix_(index[left], index[others])] @ np.linalg.solve(seen, distances[others])
+            squares = distances[left] ** 2 - (distances[left] - predicted) ** 2
+            expected[example] += np.sum(squares / summary.variances[index[left]])
+    found = explained_by_others(cells, summary, gaussian, columns)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
 def test_of_whole_rows_weights_are_applied_as_they_are():

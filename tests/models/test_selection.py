@@ -101,6 +101,27 @@ def test_a_few_impossible_examples_do_not_rule_out_a_model():
     assert comparison(*losses, log_ratios=likelihoods).among([0, 1]) == (1, [1])
 
 
+def rare_columns(n=3000, d=20, seed=0):
+    """Uncorrelated columns that are 1 in one per cent of the rows, all of equal weight, without noise."""
+    X = (np.random.default_rng(seed).random((n, d)) < 0.01).astype(float)
+    return X, X.sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_correlations_that_predict_cells_worse_than_their_means_are_not_believed(seed):
+    """A Gaussian finds rows of zeros likelier with any correlations: cells must say who knows them better."""
+    X, y = rare_columns(seed=seed)
+    cells = uniform_cells(X, y, 4, seed).in_order()
+    correlated = np.eye(20) + 0.3 * np.ones((20, 20))
+    gaussian = Gaussian.of_covariance(X.mean(axis=0), 0.01 * correlated)
+    family = Family("made up", lambda *_: [Candidate("0.3", np.full((20, 1), 0.5), lambda: gaussian)], 0, lambda _: 0.0)
+    found = judged(cells, [family, families.mean_imputed(), families.mean_target()])
+    assert found.surprises[0].mean() < -3.0 * found.surprises[0].std() / np.sqrt(3000)
+    assert found.misleads(0)
+    assert not any(map(found.misleads, range(1, len(found.names))))
+    assert 0 not in found.among(range(len(found.names) - 1))[1]
+
+
 # Judging ------------------------------------------------------------------------------------------------------------
 
 

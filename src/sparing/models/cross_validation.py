@@ -14,7 +14,7 @@ from sparing.models.em import StandardizedCells
 from sparing.models.families import Family
 from sparing.models.folds import FOLDS, folds
 from sparing.models.gaussian import Candidate
-from sparing.models.risk import SeenParts, seen_parts
+from sparing.models.risk import SeenParts, explained_by_others, seen_parts
 from sparing.models.summary import Summary
 
 STANDARD_ERRORS = 1.0  # candidates within this many standard errors of the best, by paired differences, are averaged
@@ -22,6 +22,7 @@ CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best i
 OUTLYING = 0.1  # fraction of examples that a model of the attributes need not make likely
 LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
+PREDICTED = 1e6  # the same limit, for each fold, where cells are predicted from one another
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +90,11 @@ def splits(cells: Cells, seconds: float) -> list[Split]:
     return [Split(cells.take(fold != part), judged[part]) for part in parts]
 
 
-def judgeable(cells: Cells) -> Cells:
+def judgeable(cells: Cells, limit: float | None = None) -> Cells:
     """As many of the examples as can be predicted in reasonable time."""
+    limit = JUDGED if limit is None else limit
     cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
-    return cells if cubes.size == 0 or cubes[-1] <= JUDGED else cells.take(cubes <= max(JUDGED, cubes[0]))
+    return cells if cubes.size == 0 or cubes[-1] <= limit else cells.take(cubes <= max(limit, cubes[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +142,32 @@ class CrossValidation:
         predicts well from a few values, but is wrong for whole rows unless attributes are uncorrelated. So among the
         candidates that are not clearly worse, only those compete under which held-out cells are likeliest together,
         rather than apart; but all of them do if none is better in this than the mean target, the last candidate, whose
-        attributes are uncorrelated.
+        attributes are uncorrelated. Likelihoods of attributes that are rarely anything but zero are mostly those of
+        zeros, so candidates whose correlations mislead are left out (:meth:`misleads`).
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
-        likeliest = self.indistinguishable(self.surprises, [*near, len(self.names) - 1])
-        chosen = self.indistinguishable(self.losses, [c for c in near if c in likeliest] or near)
+        chosen = self._likeliest(near)
+        while misleading := {c for c in chosen if self.misleads(c)}:
+            near = [c for c in near if c not in misleading]
+            if not near:
+                break
+            chosen = self._likeliest(near)
         return min(chosen, key=lambda c: float(self.losses[c].mean())), chosen
+
+    def _likeliest(self, near: Sequence[int]) -> list[int]:
+        """Of candidates that are not clearly worse, the best among those under which cells are likeliest together."""
+        likeliest = self.indistinguishable(self.surprises, [*near, len(self.names) - 1])
+        return self.indistinguishable(self.losses, [c for c in near if c in likeliest] or near)
+
+    def misleads(self, candidate: int) -> bool:
+        """Whether cells are farther from what a candidate predicts of them from others than from their means."""
+        taken = [judgeable(split.judged, PREDICTED) for split in self.parts]
+        gains = [
+            cells.weights
+            * explained_by_others(cells, fits.summary, fits.candidates[candidate].attributes(), fits.columns)
+            for cells, fits in zip(taken, self.fits, strict=True)
+        ]
+        return bool(gains) and worse(-np.concatenate(gains), np.zeros(1), block_numbers(*taken))
 
     def indistinguishable(
         self, losses: np.ndarray, candidates: Sequence[int], errors: float = STANDARD_ERRORS

@@ -1,4 +1,4 @@
-"""Predictions of a model for partly seen examples, and the variance that they explain."""
+"""Predictions of a model for partly seen examples, of targets and of cells, and the variance that they explain."""
 
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from sparing.models.em import StandardizedCells
 from sparing.models.factor_gradients import SHORT, covariance_parts
 from sparing.models.gaussian import Gaussian
 from sparing.models.summary import LOOKS_FOR_A_SCALE, Summary
+
+ENTRIES = 1 << 20  # of covariance matrices that are inverted at once, to bound memory
 
 
 class SeenParts(NamedTuple):
@@ -55,6 +57,36 @@ def seen_variances(cells: Cells, summary: Summary, gaussian: Gaussian, weights: 
         standardized = covariance / data.spreads
         variances[:, output] = _solved(data, gaussian, standardized[data.looks.attributes])[0] @ covariance
     return variances[data.places]
+
+
+def explained_by_others(
+    cells: Cells, summary: Summary, gaussian: Gaussian, columns: np.ndarray | None = None
+) -> np.ndarray:
+    r"""How much of the squares of each example's standardized cells its other cells explain: (n_examples,).
+
+    With :math:`P = \Sigma_{SS}^{-1}`, the error of a prediction from the other cells of the example is
+    :math:`(P z)_i / P_{ii}`. Functions of one column (``columns`` has the column of each) are seen together, so they
+    are predicted together from those of the others: :math:`P_{BB}^{-1} (P z)_B` for the functions B of a column.
+
+    It is negative if a model knows less of an example than that its cells are near their means. This holds for
+    attributes of any shape, where a Gaussian likelihood holds for none but normal ones.
+    """
+    gains, sizes = np.zeros(cells.n_examples), np.diff(cells.starts)
+    if gaussian.is_uncorrelated:
+        return gains
+    distances = (cells.values - summary.means[cells.attributes]) / summary.spreads[cells.attributes]
+    columns = np.arange(cells.n_attributes) if columns is None else columns
+    for size in np.unique(sizes[sizes > 1]):
+        examples = np.flatnonzero(sizes == size)
+        for some in np.array_split(examples, -(-examples.size * int(size) ** 2 // ENTRIES)):
+            places = cells.starts[some][:, None] + np.arange(size)
+            at, seen = cells.attributes[places], distances[places]
+            spreads, owners = summary.spreads[at], columns[at]
+            precisions = np.linalg.inv(gaussian.blocks(at) / (spreads[:, :, None] * spreads[:, None, :]))
+            of_columns = np.where(owners[:, :, None] == owners[:, None, :], precisions, 0.0)
+            errors = np.linalg.solve(of_columns, precisions @ seen[:, :, None])[:, :, 0]
+            gains[some] = np.sum(seen**2 - errors**2, axis=1)
+    return gains
 
 
 def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
