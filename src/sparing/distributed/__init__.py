@@ -1,4 +1,4 @@
-"""The same fits on the machines of a Dask cluster: rows and the cells bought of them stay on the workers.
+"""The same fits on the machines of a Dask cluster: rows and the cells bought from them stay on the workers.
 
 Needs Dask, which is imported when one of the functions is first used: ``pip install "sparing[dask]"``. The
 computation is that of one machine, with sums taken in parts. They are added by a tree whose shape depends on the chunks

@@ -162,7 +162,7 @@ def _counted(of_rows: array.Array) -> array.Array:
 
 
 class Footer(NamedTuple):
-    """What a file says of itself."""
+    """The metadata of a file."""
 
     n_rows: int
     columns: list[str]

@@ -30,7 +30,7 @@ class Books(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What a learner bought of the first block, and where it stands after it."""
+    """What a learner bought from the first block, and its state after it."""
 
     cells: Cells
     books: Books
@@ -45,7 +45,7 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
     follow each other: those that begin in the first block are made where it is, by the task that buys of it, unless
     matrices of all pairs of columns are large beside the block.
     """
-    cells: dict[int, Future] = {}  # by the block that they were bought of
+    cells: dict[int, Future] = {}  # by the block from which they were bought
     done, d, m = 0, learner.n_attributes, learner.n_outputs
 
     def keep(bought: dict[int, Future]) -> None:
@@ -78,7 +78,7 @@ def _go_on(learner: KeepingLearner, books: Books, next_plan: int, shares: np.nda
 
 
 def _purchases(blocks: Blocks, first: int, last: int, shared: Future, client: Client) -> dict[int, Future]:
-    """What is bought of the rows from first to last, block by block."""
+    """What is bought from the rows from first to last, block by block."""
     tasks = {}
     for block, (start, size) in enumerate(zip(blocks.starts, blocks.sizes, strict=True)):
         begin, end = max(first - start, 0), min(last - start, size)

@@ -15,7 +15,7 @@ from sparing.models.families import cells_and_cubes
 from sparing.models.scaling import largest
 from sparing.models.summary import FirstPass, Summary, first_pass
 
-FIRST: dict[Callable, Callable] = {  # what is asked of all cells before their means are known, and how it is added
+FIRST: dict[Callable, Callable] = {  # what is computed from all cells before their means are known, and how it is added
     len: added,
     cells_and_cubes: added,
     largest: np.maximum,
@@ -66,7 +66,7 @@ class CellsInParts:
         return dict(zip(FIRST, self.parts.summed(_first, len(self.parts), combine=_both_first), strict=True))
 
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
-        """The sum over all parts of what a function says of their cells."""
+        """The sum over all parts of a function of their cells."""
         if function in FIRST and not arguments:
             return self._first_sums[function]
         return self.parts.summed(function, *arguments, combine=combine)
@@ -83,7 +83,7 @@ class CellsInParts:
         return self if wanted.all() else self.mapped(Cells.only, wanted)
 
     def every(self, step: int) -> Cells:
-        """Every so many-th example in the order that one machine has them in, here: a sample to choose models by."""
+        """Every ``step``-th example in the order of one machine, on the client: a sample to choose models by."""
         samples = self._bought._samples
         if step not in samples:
             samples[step] = every_in_order(self._bought.parts, step)

@@ -15,7 +15,7 @@ from sparing.types import Solution
 
 
 class LeastSquaresInParts(LeastSquares):
-    """A ridge problem on many machines; nothing of the size of all rows is on one of them."""
+    """A ridge problem on many machines, none of which holds anything of the size of all rows."""
 
     rows: RowsInParts  # type: ignore[assignment]
 

@@ -14,7 +14,7 @@ KEYS = 64  # of each part, by which ranges of about equal size are found
 
 
 def every_in_order(parts: Parts, step: int) -> Cells:
-    """Every so many-th example of all parts; with a step of one, all of them."""
+    """Every ``step``-th example of all parts; with a step of one, all of them."""
     if step <= 1:
         return Cells.merge(parts.gathered()).in_order()
     client, ordered = parts.client, parts.each(Cells.in_order)

@@ -83,7 +83,7 @@ def total_of(combine: Callable, *sums) -> Any:
 
 
 def batched(of_all: Sequence, size: int) -> list:
-    """In so many at a time; the last may be fewer."""
+    """Groups of so many at a time; the last may be smaller."""
     return [of_all[at : at + size] for at in range(0, len(of_all), size)]
 
 

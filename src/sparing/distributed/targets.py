@@ -16,7 +16,7 @@ def refuse_bad_targets(blocks: Blocks, client: Client) -> int:
 
 
 def _of_all(function: Callable, blocks: Blocks, client: Client) -> list:
-    """What a function says of the targets of every block."""
+    """The result of a function of the targets, for every block."""
     return client.gather(client.compute([blocks.task_of_targets(function, at) for at in range(len(blocks.y))]))
 
 
