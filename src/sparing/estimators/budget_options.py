@@ -1,19 +1,20 @@
 """What the docstrings of all budget estimators share: parameters and fitted attributes."""
 
 OPTIONS = """budget : int, float, "auto" or None
-        Attributes to look at per example, from 2 to all; with ``costs``, money per example, never exceeded (by online
-        learners in expectation only). "auto" is five attributes, or all if there are fewer. None, which online learners
-        do not have, buys nothing and learns from every available value.
+        Attributes to look at per example, from 2 to all; with ``costs``, money per example, which is never exceeded (by
+        online learners in expectation only). "auto" is five attributes, or all if there are fewer. None buys nothing
+        and learns from every available value; it is not for online learners.
     learner : {"auto", "pairwise", "factor", "online"}
         "auto", "pairwise" and "factor" keep what they buy and learn from all of it
         (:class:`sparing.learners.AutoLearner`, :class:`sparing.learners.PairwiseMoments`,
         :class:`sparing.learners.FactorModel`; no lasso). "online" is one of the papers' learners, which use each
-        example once and forget it; so is "auto" above 1,000,000 attributes (lasso: 20,000), and always for the tube
-        loss. ``report_`` says what was chosen and why.
+        example once and forget it. "auto" is "online" above 1,000,000 attributes (lasso: 20,000), and always for the
+        tube loss. ``report_`` says what was chosen and why.
     features : {"auto", "linear", "additive"}
         What is learnt from the looks at a column. "additive": a curve, if curves predict held-out examples better than
         lines. "auto": the same, averaged with boosted trees if that is better still. "linear": a line, so that there
-        are weights, ``coef_``. Other learners than "auto", a given ``alpha`` and lasso have lines only.
+        are weights, ``coef_``. With another learner than "auto", with a given ``alpha`` and for lasso, there are only
+        lines.
     design : {"auto", "adaptive", "uniform", "moments", "two-phase"}
         Where to look. Keeping learners: "adaptive" (by variance, price, weights and looks so far; the default) or
         "uniform". Online learners: "uniform" is AERR or AELR. "moments" is DDAERR or DDAELR, the default if
