@@ -302,7 +302,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
 
     @property
     def report_(self) -> dict[str, Any]:
-        """What was chosen, among which candidates, and why."""
+        """Which model was chosen, among which candidates, and why."""
         check_is_fitted(self, "_fit")
         return self._fit.facts if isinstance(self._fit, OnlineFit) else self._fit.fitted.facts
 

@@ -26,8 +26,8 @@ class AutoLearner(KeepingLearner):
     Candidates are pairwise moments with several ridges, covariances shrunk toward the identity or toward a factor
     model, factor models and mean-imputed regressions, as far as their cost allows. Each is fitted to some of the
     examples and predicts the targets of the others from the cells that were seen. Of those that are not clearly worse
-    than the best, the ones whose correlations fit held-out cells best are averaged, fitted to all examples, and
-    shrunk toward the mean target as far as held-out targets suggest. ``fitted.facts`` says what was chosen and why.
+    than the best, the ones whose correlations fit held-out cells best are averaged, fitted to all examples, and shrunk
+    toward the mean target as far as held-out targets suggest. ``fitted.facts`` says which model was chosen, and why.
     Other parameters are those of :class:`KeepingLearner`.
 
     Parameters

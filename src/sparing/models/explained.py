@@ -20,7 +20,7 @@ def explained(
     factor: np.ndarray,
     model: FittedModel,
 ) -> dict[str, Any]:
-    """What was chosen, among which candidates, and why."""
+    """Which model was chosen, among which candidates, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})
