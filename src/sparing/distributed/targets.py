@@ -1,4 +1,4 @@
-"""What must be known of targets before anything is bought: that they are there, and which classes they name."""
+"""Checks of targets before anything is bought: none is missing, and the classes are known."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from sparing.distributed.blocks import Blocks
 
 
 def refuse_bad_targets(blocks: Blocks, client: Client) -> int:
-    """Refuse targets that are missing or infinite; the number of outputs."""
+    """Refuse missing or infinite targets; return the number of outputs."""
     return _of_all(_n_outputs, blocks, client)[0]
 
 
@@ -26,7 +26,7 @@ def _n_outputs(y) -> int:
 
 
 def classes_of(blocks: Blocks, client: Client) -> np.ndarray:
-    """All labels."""
+    """All distinct labels."""
     if blocks.several:
         raise ValueError("y must be a vector of labels; got a matrix.")
     classes = np.unique(np.concatenate(_of_all(_labels, blocks, client)))
