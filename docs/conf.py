@@ -5,6 +5,7 @@ import inspect
 import re
 from pathlib import Path
 
+from docutils.nodes import literal_block
 from sphinx.addnodes import pending_xref
 from sphinx_gallery.sorting import ExplicitOrder
 
@@ -87,6 +88,13 @@ def find_short_names(app, doctree):
             reference["refspecific"] = True
 
 
+def mark_printed_tables(app, doctree):
+    """Let the style sheet find outputs that are tables, whose lines must not be broken on narrow screens."""
+    for block in doctree.findall(literal_block):
+        if "───" in block.astext():
+            block["classes"].append("printed-table")
+
+
 def stay_on_the_site(app, docname, source):
     """Links that lead to a file on a code host lead to its page here."""
     inside = source[0].replace("](../benchmarks/README.md)", "](benchmarks.md)")
@@ -96,4 +104,5 @@ def stay_on_the_site(app, docname, source):
 def setup(app):
     app.connect("autodoc-skip-member", skip_inherited_from_others)
     app.connect("doctree-read", find_short_names)
+    app.connect("doctree-read", mark_printed_tables)
     app.connect("source-read", stay_on_the_site)

@@ -2,10 +2,10 @@
 A clinic: from learning on a budget to a visit
 ==============================================
 
-A model that was learnt from six of thirty measurements per patient should not need all thirty to predict. Here it says
-in which order to measure, asks for the values of one patient one by one, and stops when no further measurement is worth
-its price. The data ship with scikit-learn; the prices are made up. The page on rows known in part shows the same for
-heart disease with the real prices of its tests.
+A model that was learnt from six of thirty measurements of each patient should not need all thirty to predict. Here it
+says in which order to measure. Then it asks for the values of one patient, one by one, and stops when no further
+measurement is worth its price. The data ship with scikit-learn; the prices are made up. :doc:`/visits` shows results
+for heart disease, with the real prices of its tests.
 """
 
 # %%
@@ -25,7 +25,7 @@ model = BudgetClassifier(budget=6, random_state=0).fit(X[:400], y[:400])
 # %%
 # Rows known in part
 # ------------------
-# A DataFrame may lack columns, and NaN is a missing value.
+# Columns that a data frame lacks count as missing values, and so does NaN.
 print(model.predict_proba(X.loc[400:402, ["worst area", "mean texture"]]).round(2))
 
 # %%
@@ -42,7 +42,7 @@ print("\n".join(repr(route).splitlines()[:8]))
 patient = X.loc[402]
 visit = model.visit({"mean texture": patient["mean texture"]}, costs=prices, price_of_error=500)
 while (query := visit.ask()) is not None:
-    print(f"{visit.offer.name} for {visit.offer.price:g}: error to expect {visit.offer.before:.3f} before it")
+    print(f"{visit.offer.name} for {visit.offer.price:g}; expected error without it {visit.offer.before:.3f}")
     visit.tell(query, patient.iloc[query.attributes])
 print(f"{visit.prediction} ({visit.proba.max():.1%}), spent {visit.spent:g}: {visit.why}")
 
@@ -50,7 +50,8 @@ print(f"{visit.prediction} ({visit.proba.max():.1%}), spent {visit.spent:g}: {vi
 # All patients
 # ------------
 # The more expensive an error, the more is measured, most of all for doubtful patients. For comparison, the picture
-# shows the same measurements for everybody, in the order of the route. (One split: 0.006 is one of 169 patients.)
+# shows the same measurements for everybody, in the order of the route. This is one split of the patients: one of the
+# 169 new ones is 0.006 of the accuracy.
 test = X[400:].to_numpy()
 visits = [model.buy(test, costs=prices, price_of_error=price) for price in np.geomspace(10, 3000, 9)]
 same = [model.buy(test, costs=prices, budget=budget) for budget in (4, 10, 14, 20, 30, 40, 60)]

@@ -2,9 +2,9 @@
 Five minutes: medical tests with prices
 =======================================
 
-A hospital wants to predict how diabetes progresses. Ten tests can be made on a patient, and each has a price. Making
-every test on every patient is too expensive. Which tests should be made on which patients, so that the hospital learns
-as much for less money?
+A hospital wants to predict how diabetes progresses. There are ten tests, and each has a price. Making every test on
+every patient is too expensive. Which tests should be made on which patients, so that the hospital learns as much for
+less money?
 
 The 442 patients are real, and their data ship with scikit-learn. The prices are made up, but in the style of a health
 service's price list: a dollar for what a nurse asks or measures, several dollars for each blood test.

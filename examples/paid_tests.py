@@ -2,9 +2,9 @@
 One patient at a time, and a crash
 ==================================
 
-There are 20 possible tests, and we may make four of them per patient. A learner never sees a whole row: it asks for
-some tests (``ask``), somebody makes them, and the learner receives the results (``tell``). The laboratory here is
-simulated; it reveals only what is asked for. Halfway through, the machine is switched off.
+There are 20 tests, and we may make four of them per patient. A learner never sees a whole row: it asks for some tests
+(``ask``), somebody makes them, and the learner receives the results (``tell``). The laboratory here is simulated; it
+reveals only what is asked for. Halfway through, the machine is switched off.
 """
 
 # %%

@@ -10,9 +10,11 @@ again.
 # %%
 # Keep, forget, or buy whole images
 # ---------------------------------
-# We compare three ways to spend the same number of looks, each on three orders of the images: ``BudgetRidge`` with
-# weights rather than curves, a keeping learner; the same with one of the papers' online learners, which make a step
-# from each example and forget it; and ridge regression on whole images, 126 of which have the same number of values.
+# We compare three ways to spend the same number of looks, each on three orders of the images:
+#
+# * ``BudgetRidge`` with a keeping learner (and weights rather than curves);
+# * ``BudgetRidge`` with one of the papers' online learners, which make a step from each example and forget it;
+# * ridge regression on whole images, 126 of which have the same number of values.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import RidgeCV

@@ -2,8 +2,8 @@
 A hundred thousand columns, twenty looks per row
 ================================================
 
-As in text data, a few columns are often non-zero and most are almost always zero. The frequencies are easily counted,
-and they show where to look: a learner that knows the second moments of the columns learns more from the same number of
+In text data, a few columns are often non-zero, and most are almost always zero. The frequencies are easy to count, and
+they show where to look. A learner that knows the second moments of the columns learns more from the same number of
 looks than one that looks uniformly.
 """
 

@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run a command. Imports come last: Ctrl-C is answered before they are done, too."""
+    """Run a command. Imports come last, so that Ctrl-C is answered during imports, too."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop)
 
@@ -16,7 +16,7 @@ def main() -> None:
 
 
 def _stop(*_) -> None:
-    """Before a command has begun, and after it has ended."""
+    """Answer Ctrl-C before a command has begun, and after it has ended."""
     print("sparing: stopped.", file=sys.stderr, flush=True)
     os._exit(130)
 

@@ -51,7 +51,7 @@ class FitReport:
 
     @property
     def has_curves(self) -> bool:
-        """Whether the model has curves or trees in place of weights."""
+        """Whether the model has curves or trees instead of weights."""
         return not hasattr(self.model, "coef_")
 
     def lines(self) -> list[str]:

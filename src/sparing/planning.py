@@ -38,9 +38,9 @@ from sparing.theory import rows_needed
 from sparing.types import money_units
 
 LEAST_PILOT = 30  # examples
-LARGEST = 4e7  # values of the largest spend that is planned for without being asked
+LARGEST = 4e7  # number of values that the largest spend buys by default
 WIDEST = 3000  # attributes
-ITERATIONS, RANK = 20, 10  # of the factor model that a theorem is applied to
+ITERATIONS, RANK = 20, 10  # of the factor model to whose spectrum a theorem is applied
 
 
 class Prospect(NamedTuple):
@@ -69,10 +69,10 @@ def plan(
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> list[Prospect]:
-    """What error to expect for which spend, with intervals of 90 %.
+    """The error to expect at each spend, with intervals of 90 %.
 
-    A few values of each example are learnt from as by :class:`~sparing.BudgetRidge`, whole rows by ridge regression.
-    How often the intervals hold is measured in ``docs/forecasts.md``.
+    :class:`~sparing.BudgetRidge` learns from a few values of each example, and ridge regression from whole rows. How
+    often the intervals hold is measured in ``docs/forecasts.md``.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def bought_pilot(
 ) -> Pilot:
     """A pilot from a saved model or saved cells, or from ``n_rows`` rows of a data file with uniform looks.
 
-    ``said`` is called with the table, where one is read.
+    ``said`` is called with the table, if one is read.
     """
     path = Path(path)
     saved = path.suffix.lower() == ".npz" and array_names(path) >= {"probabilities", "starts"}
@@ -230,7 +230,7 @@ def bought_pilot(
 
 
 def _pilot_of(model, costs) -> Pilot:
-    """The purchases of a model, at the prices of a list or else at those that were paid."""
+    """The purchases of a model, at the prices of a list or, by default, at those that were paid."""
     learner = model.learner_
     if not isinstance(learner, KeepingLearner) or learner.n_outputs != 1:
         raise InputError("this model kept nothing that one target could be planned by", "pass the data file")

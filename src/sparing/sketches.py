@@ -131,7 +131,7 @@ def _scatter(x, indices, values, factor) -> None:
 
 
 def hadamard_rows(x, rows, *, orthonormal: bool = True) -> np.ndarray:
-    r"""Only the wanted entries of :math:`H x`: :math:`O(n \log k)` for k of them.
+    r"""Some entries of :math:`H x` only: :math:`O(n \log k)` for k of them.
 
     The transpose of :func:`hadamard_sparse`: first :math:`\log_2 k'` levels over stretches of :math:`n/k'` numbers,
     then every wanted entry is a sum, with signs, over one stretch.

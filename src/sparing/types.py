@@ -31,7 +31,7 @@ class Learner(Protocol):
     n_attributes: int
 
     def ask(self) -> Query:
-        """What to look at of the next example."""
+        """Which attributes of the next example to look at."""
         ...
 
     def tell(self, query: Query, values, y) -> None:
@@ -43,7 +43,7 @@ class Learner(Protocol):
 
     @property
     def coef(self) -> np.ndarray:
-        """The weights, for attributes as they are."""
+        """The weights, for attributes in their own units."""
         ...
 
     def run(self, X, y):
@@ -96,7 +96,7 @@ class BatchSource(Source, Protocol):
 
 
 class OverBudget(RuntimeError):
-    """A purchase would pass a ceiling; nothing was bought."""
+    """A purchase would exceed a ceiling; nothing was bought."""
 
 
 class RefusedPurchase(RuntimeError):
@@ -106,7 +106,7 @@ class RefusedPurchase(RuntimeError):
 class UnknownPurchase(RuntimeError):
     """A purchase was sent, and no answer came: it may have been made.
 
-    It counts as made. Asking again is safe where the same ``key`` is sent: the seller knows it, and charges once.
+    It counts as made. Asking again with the same ``key`` is safe: the seller recognises it, and charges once.
     """
 
     def __init__(self, message: str, key: str):
@@ -114,13 +114,13 @@ class UnknownPurchase(RuntimeError):
         self.key = key
 
 
-DIGITS = 9  # significant digits kept of the smallest price if it is no short decimal, such as 1/3
+DIGITS = 9  # significant digits kept of the smallest price if it is not a short decimal, such as 1/3
 MOST_UNITS = 2.0**40  # largest price of a whole example, so that sums over millions of examples are exact
 NO_LIMIT = 2**62  # units
 
 
 def decimals_of(prices) -> int:
-    """How many decimal places it takes to write these prices exactly, or the smallest of them to nine digits.
+    """The number of decimal places that these prices need, or the smallest of them to nine digits.
 
     Fewer if prices are so large that their sums would not be exact. Prices of zero do not count, and neither do
     ceilings: a fraction of the unit of prices can never be spent.

@@ -100,5 +100,5 @@ def test_blind_spots_are_told_in_words():
     dear = Shop(3, 2.5, costs=[1.0, 2.0, 4.0]).blind_spots()
     assert dear == "1 purchase costs more than the 2.5 per example and will never be made: attribute 2 (4)."
     apart = Shop(3, 2.5, costs=[1.0, 1.0, 2.0]).blind_spots()
-    assert apart.startswith("the two dearest purchases, attribute 2 (2) and attribute 1 (1), cost 3 together, more")
+    assert apart.startswith("the two most expensive purchases, attribute 2 (2) and attribute 1 (1), cost 3 together")
     assert Shop(3, 3.0, costs=[1.0, 1.0, 2.0]).blind_spots() == ""

@@ -59,7 +59,7 @@ def test_a_column_is_one_purchase(learner):
     species, adds = model.effect("species")
     assert species.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
     np.testing.assert_allclose(adds - adds[0], [0.0, -2.0, 3.0], atol=0.4)
-    with pytest.raises(AttributeError, match="categories, curves or trees in place of weights"):
+    with pytest.raises(AttributeError, match="categories, curves or trees instead of weights"):
         _ = model.coef_
 
 

@@ -118,7 +118,7 @@ def test_an_effect_is_found_by_name(curved):
 
 
 def test_there_are_no_weights_and_that_is_said(curved):
-    with pytest.raises(AttributeError, match=r"curves or trees in place of weights.*features='linear'"):
+    with pytest.raises(AttributeError, match=r"curves or trees instead of weights.*features='linear'"):
         _ = curved.coef_
     assert not hasattr(curved, "coef_")
     assert np.isfinite(curved.intercept_)

@@ -166,7 +166,7 @@ def test_what_is_learnt_of_columns_is_kept_by_states_and_shards():
     for other in (again, merged):
         assert other.features == "additive"
         np.testing.assert_array_equal(other.fitted.predict(rows[400:]), predictions)
-    with pytest.raises(AttributeError, match="curves or trees in place of weights"):
+    with pytest.raises(AttributeError, match="curves or trees instead of weights"):
         _ = learner.coef
     assert learner.intercept == pytest.approx(y[:400].mean())
 

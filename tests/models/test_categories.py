@@ -104,7 +104,7 @@ def test_a_few_looks_learn_what_categories_add(features):
     assert codes.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert np.argsort(adds[:, 0]).tolist() == [3, 1, 2, 4, 0]
     assert learner.fitted.importance[:, 0].argmax() == 0
-    with pytest.raises(AttributeError, match="categories, curves or trees in place of weights"):
+    with pytest.raises(AttributeError, match="categories, curves or trees instead of weights"):
         _ = learner.coef
 
 

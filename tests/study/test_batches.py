@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sparing.study import Conflict, Study, calls
 from sparing.study.store import ASK, EVENT, EXAMPLE
 
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
+pytestmark = pytest.mark.filterwarnings("ignore:the two most expensive")
 PRICES = {"a": "1.10", "b": "2.20", "c": "3.30", "d": "4.40"}
 
 

@@ -15,7 +15,10 @@ from sparing.study import Conflict, StoreError, Study, migrations, upgrade
 from sparing.study.databases import backup
 from sparing.study.store import EVENT, FORMAT, Store
 
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest", "ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the two most expensive"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 FORMATS = sorted((Path(__file__).parent / "data").glob("format-*.db"))
 PARTS = Path(__file__).parent / "data" / "format-2-parts.db"  # answers in parts, late, and as words
 

@@ -3,7 +3,7 @@
 import pytest
 from clients import POINTS, create, kill_many, spend_all
 
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest", "ignore:This process")
+pytestmark = pytest.mark.filterwarnings("ignore:the two most expensive", "ignore:This process")
 KILLS = {"sqlite": 10, "postgresql": 5}  # benchmarks/study.py kills does 200 and 60
 
 

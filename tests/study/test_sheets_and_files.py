@@ -10,7 +10,10 @@ import pytest
 from sparing.files import InputError
 from sparing.study import Conflict, Study, merge
 
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest", "ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the two most expensive"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 PRICES = {"glucose": "4.50", "ecg": "20.00", "mri": "180.00", "age": "0.10"}
 
 

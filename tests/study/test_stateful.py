@@ -26,7 +26,7 @@ TARGETS = st.none() | st.sampled_from([0.0, 1.0])
 REFUSALS = (StudyError, OverBudget, ValueError)
 SETTLED, TOTAL = 30, "232.50"  # examples at the beginning, so that there is a model; 40.00 is left then
 MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # thousands of commits: not on a real disk
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
+pytestmark = pytest.mark.filterwarnings("ignore:the two most expensive")
 
 
 @cache

@@ -11,7 +11,7 @@ from sparing.study import books as book_keeping
 from sparing.study.store import ASK, EVENT, EXAMPLE, STUDY
 from sparing.types import OverBudget
 
-pytestmark = pytest.mark.filterwarnings("ignore:the two dearest")
+pytestmark = pytest.mark.filterwarnings("ignore:the two most expensive")
 PRICES = {"a": "1.10", "b": "2.20", "c": "3.30", "d": "4.40"}
 
 

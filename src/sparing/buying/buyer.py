@@ -11,7 +11,7 @@ from sparing.kernels.gather import matrix_view
 from sparing.kernels.purchase import buy_rows
 from sparing.types import Ledger, Query
 
-SPARE = 1.02  # of the cells expected: prices leave their number to chance
+SPARE = 1.02  # room relative to the expected number of cells, which is random if prices differ
 
 
 class Buyer:
@@ -49,11 +49,11 @@ class Buyer:
         self.follow(shares)
 
     def query(self, round: int) -> Query:
-        """What to buy of the next example: a pure function of seed, round, plan and the money left."""
+        """What to buy for the next example: a pure function of seed, round, plan and the money left."""
         return self.plan.query(self.seed, round, money=self.ledger.left)
 
     def queries(self, first_round: int, n: int) -> list[Query]:
-        """What to buy of the next n examples, if the plan does not change and nothing is refunded."""
+        """What to buy for the next n examples, if the plan does not change and nothing is refunded."""
         found, left = [], self.ledger.left
         for round in range(first_round, first_round + n):
             found.append(self.plan.query(self.seed, round, money=left))
@@ -66,13 +66,13 @@ class Buyer:
         return not self.ledger.pay_for_missing and self.ledger.total < np.inf
 
     def ask_block(self, first: int, n_examples: int) -> Query:
-        """What to buy of a block of examples, the first of which has this number: items take turns."""
+        """What to buy for a block of examples, the first of which has this number: items take turns."""
         query = self.plan.query_in_turn(self.seed, first, self.turns, money=self.ledger.left // n_examples)
         self.turns[np.unique(self.shop.items[query.attributes])] += 1
         return query
 
     def expected_cells(self, n_examples: int) -> int:
-        """How many cells so many examples will have by the plan in force, with some to spare."""
+        """The number of cells expected for so many examples under the plan in force, and some more."""
         return int(n_examples * min(self.shop.most, SPARE * float(self.plan.inclusion.sum())))
 
     def buy(self, X, y, first_round: int, first: int, last: int, keep: Callable) -> None:

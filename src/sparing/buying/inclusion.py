@@ -1,4 +1,4 @@
-"""Inclusion probabilities: how likely an item is bought if items are drawn without replacement until money runs out."""
+"""Inclusion probabilities: of buying an item, if items are drawn without replacement until the money is spent."""
 
 from math import ceil
 

@@ -45,14 +45,14 @@ class Plan:
         return Market(*self._drawn, shop.prices, shop.starts, shop.members, shop.free, shop.unit_prices, bought)
 
     def query(self, seed: int, example: int, *, money: int | None = None) -> Query:
-        """What to buy of an example with its whole budget, or with fewer units of ``money``."""
+        """What to buy for an example with its whole budget, or with fewer units of ``money``."""
         money = self.shop.budget if money is None else min(money, self.shop.budget)
         attributes = np.empty(self.shop.most, np.int64)
         n, _ = ask_purchase(self.market(), self.shop.cheapest, seed, example, money, attributes)
         return Query(example, attributes[:n])
 
     def query_in_turn(self, seed: int, example: int, turns: np.ndarray, *, money: int | None = None) -> Query:
-        """What to buy of a block of examples, the first of which has the number ``example``.
+        """What to buy for a block of examples, the first of which has the number ``example``.
 
         Blocks are few, so chance must not decide how often an item is bought. Items with the fewest ``turns`` so far,
         relative to their shares, come first; ties are broken at random. With equal shares, every item has one turn
@@ -73,7 +73,7 @@ class Plan:
     def inclusion(self) -> np.ndarray:
         """The probability with which each attribute is bought; see :mod:`sparing.buying.inclusion`.
 
-        It is unknown, NaN, if no design decides what is seen.
+        It is unknown (NaN) if no design decides what is seen.
         """
         if not self.shop.by_design:
             return np.full(self.shop.n_attributes, np.nan)

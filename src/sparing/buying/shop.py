@@ -13,7 +13,7 @@ MOST_NAMED = 5  # purchases in a message
 class Shop:
     """Prices of single attributes and of panels, in whole units of money.
 
-    An *item* is what is bought at once: a single attribute, or a panel.
+    An *item* is a unit of purchase: a single attribute, or a panel.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Shop:
         return f"{what} ({self.amount(self.prices[item]):g})"
 
     def blind_spots(self, names: Sequence = ()) -> str:
-        """What can never be learnt with this budget, in words; "" if there is nothing."""
+        """A warning about what this budget can never buy or learn; "" if there is nothing."""
         dear = self.for_sale[self.prices[self.for_sale] > self.budget]
         if dear.size:
             named = ", ".join(self.item_name(item, names) for item in dear[:MOST_NAMED])
@@ -117,9 +117,9 @@ class Shop:
         two = self.for_sale[np.argsort(self.prices[self.for_sale], kind="stable")[-2:]]
         if two.size > 1 and self.prices[two].sum() > self.budget:
             return (
-                f"the two dearest purchases, {self.item_name(two[1], names)} and {self.item_name(two[0], names)}, cost "
-                f"{self.amount(self.prices[two].sum()):g} together, more than the {self.per_example:g} per example: "
-                "their correlation cannot be learnt, and weights may be far off."
+                f"the two most expensive purchases, {self.item_name(two[1], names)} and "
+                f"{self.item_name(two[0], names)}, cost {self.amount(self.prices[two].sum()):g} together, more than "
+                f"the {self.per_example:g} per example: their correlation cannot be learnt, and weights may be far off."
             )
         return ""
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def by_contents(cells: "Cells") -> tuple[np.ndarray, np.ndarray | None]:
     """The numbers of examples in order, and the numbers of their blocks in that order, from 0 on.
 
-    Examples are ordered by which attributes were seen of them, then by targets, values, probabilities and weights.
+    Examples are ordered by which of their attributes were seen, then by targets, values, probabilities and weights.
     """
     seen, chances = cells.hashes()
     ranks = ranks_of([seen, *cells.targets.T])
@@ -33,7 +33,7 @@ def by_contents(cells: "Cells") -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _of_blocks(blocks: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In the order of these ranks; equal examples in that of their blocks, which only their contents decide."""
+    """Examples in the order of these ranks; equal ones in the order of their blocks, which depends on contents only."""
     _, block = np.unique(blocks, return_inverse=True)
     words = np.zeros(block.max(initial=-1) + 1, np.uint64)
     word_of_rank = np.random.default_rng(0).integers(2**64, size=ranks.size, dtype=np.uint64)

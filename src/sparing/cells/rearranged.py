@@ -11,9 +11,9 @@ from sparing.kernels.order import copied_runs
 
 
 class Rearranged(Cells):
-    """Examples of another store in another order. Cells are copied piece by piece, or once all are asked for.
+    """Examples of another store in another order. Cells are copied piece by piece, or when all are asked for.
 
-    What is appended to that store later leaves no trace here.
+    Cells that are appended to the other store later do not appear here.
     """
 
     def __init__(self, store: Cells, order: np.ndarray):
@@ -42,7 +42,7 @@ class Rearranged(Cells):
         return self._whole._probabilities
 
     def __sizeof__(self) -> int:
-        """Without a copy of the cells, unless it was made."""
+        """The size without a copy of the cells, unless one was made."""
         own = sum(of.nbytes for of in vars(self).values() if isinstance(of, np.ndarray))
         return object.__sizeof__(self) + own + self._store.__sizeof__()
 
@@ -53,7 +53,7 @@ class Rearranged(Cells):
         return self._named_here(self._store._arranged(self._order[order]), order)
 
     def pieces(self, *, in_order: bool = True) -> Iterator[Piece]:
-        """As of the store, where the order does not matter."""
+        """The pieces of the other store, if the order does not matter."""
         everyone = self._n_examples == self._store.n_examples
         return super().pieces() if in_order or not everyone else self._store.pieces()
 
@@ -62,19 +62,19 @@ class Rearranged(Cells):
         return copied_runs(begins, sizes, self._store.attributes, self._store.values)
 
     def _write(self, *purchases) -> None:
-        """Append: to a copy, as the other store is not ours."""
+        """Append to a copy, because the cells belong to the other store."""
         whole = self._copied(np.arange(self._n_examples))
         whole._write(*purchases)
         self.__dict__.clear()
         self.__init__(whole, np.arange(whole.n_examples))  # type: ignore[misc]
 
     def _named_here(self, part: Cells, examples: np.ndarray) -> Cells:
-        """A part with the weights and the numbers of blocks that examples have here."""
+        """A part with the weights and the block numbers that examples have here."""
         part._weights = None if self._weights is None else self._weights[examples]
         part._blocks = None if self._blocks is None else self._blocks[examples]
         return part
 
     def hashes(self) -> tuple[np.ndarray, np.ndarray]:
-        """As of the store."""
+        """The hashes of the other store, in this order."""
         seen, chances = self._store.hashes()
         return seen[self._order], chances[self._order]

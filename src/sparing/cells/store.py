@@ -1,4 +1,4 @@
-"""The store of what was bought: append, merge, take apart, save."""
+"""The store of bought cells: append, merge, select, save."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ class Cells(OnePart):
         self._blocks: np.ndarray | None = None  # likewise
 
     def __setstate__(self, state: dict) -> None:
-        """Pickled arrays come back with a data type of their own, for which ``ufunc.at`` takes ten times as long."""
+        """Restore the data types, since ``ufunc.at`` takes ten times as long with those of unpickled arrays."""
         plain = {name: of.view(of.dtype.str) for name, of in state.items() if isinstance(of, np.ndarray)}
         self.__dict__.update(state | plain)
 
@@ -94,12 +94,12 @@ class Cells(OnePart):
 
     @property
     def weights(self) -> np.ndarray:
-        """How much each example counts: one unless it was told with another weight."""
+        """How much each example counts: one, unless another weight was given."""
         return np.ones(self.n_examples) if self._weights is None else self._weights[: self._n_examples]
 
     @property
     def is_weighted(self) -> bool:
-        """Whether some example was told with a weight."""
+        """Whether any example was given a weight."""
         return self._weights is not None
 
     @property
@@ -109,12 +109,12 @@ class Cells(OnePart):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, room for growth included."""
+        """Memory held, including room for growth."""
         arrays = (self._attributes, self._values, self._probabilities, self._ends, self._targets)
         return sum(array.nbytes for array in (*arrays, self._weights, self._blocks) if array is not None)
 
     def __sizeof__(self) -> int:
-        """Schedulers such as Dask's decide by it what to move and what to write to disk."""
+        """Size in bytes, by which schedulers such as Dask's decide what to move and what to write to disk."""
         return object.__sizeof__(self) + self.nbytes
 
     def examples(self) -> np.ndarray:
@@ -132,7 +132,7 @@ class Cells(OnePart):
     def extend(self, sizes, attributes, values, targets, *, probabilities=None, weights=None, blocks=None) -> None:
         """Keep the purchases of several examples, ``sizes`` cells of each. A refused call changes nothing.
 
-        ``blocks`` are the numbers of their blocks, or one number for all of them; without it, each was asked for alone.
+        ``blocks`` are the numbers of their blocks, or one number for all of them. Without it, each has its own query.
         """
         sizes = np.asarray(sizes, np.int64)
         attributes = np.asarray(attributes, np.int64)
@@ -181,11 +181,11 @@ class Cells(OnePart):
         self._n_cells, self._n_examples = cells, examples
 
     def reserve(self, examples: int, cells: int) -> None:
-        """Make room for so many more, so that arrays need not be copied when they come."""
+        """Reserve memory for so many more, so that arrays need not be copied when they are added."""
         self._make_room(self._n_examples + examples, self._n_cells + cells)
 
     def _make_room(self, examples: int, cells: int) -> None:
-        """For so many in all."""
+        """Make room for so many in all."""
         self._attributes = _room(self._attributes, self._n_cells, cells)
         self._values = _room(self._values, self._n_cells, cells)
         self._probabilities = _room(self._probabilities, self._n_cells, cells)
@@ -220,20 +220,20 @@ class Cells(OnePart):
         return self._copied(_numbers(examples, self.n_examples))
 
     def _copied(self, examples: np.ndarray) -> "Cells":
-        """The same, of numbers of examples."""
+        """The same for an array of numbers of examples."""
         begins, sizes = self._begins_and_sizes(examples)
         copies = copied_runs(begins, sizes, self.attributes, self.values, self.probabilities)
         return self._with(examples, sizes, *copies)
 
     def _begins_and_sizes(self, examples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the cells of these examples begin, and how many they are."""
+        """Where the cells of each of these examples begin, and how many there are."""
         begins = np.where(examples > 0, self._ends[examples - 1], 0)
         return begins, self._ends[examples] - begins
 
     def pieces(self, *, in_order: bool = True) -> Iterator[Piece]:
-        """All examples, some at a time: sums over very many cells need no arrays of their number.
+        """All examples, some at a time, so that sums over very many cells need no arrays of that size.
 
-        Where the order does not matter, a store may have one that is quicker to read.
+        If the order does not matter, a store may return them in one that is quicker to read.
         """
         first, starts = 0, self.starts
         while first < self.n_examples:
@@ -273,13 +273,13 @@ class Cells(OnePart):
         return self if step <= 1 else self.take(slice(None, None, step))
 
     def _arranged(self, order: np.ndarray) -> "Cells":
-        """These examples in this order; very many cells are not copied before they are needed."""
+        """These examples in this order; very many cells are copied only when they are needed."""
         from sparing.cells.rearranged import Rearranged  # a store itself
 
         return self._copied(order) if len(self) <= PIECE else Rearranged(self, order)
 
     def _with(self, examples, sizes, attributes, values, probabilities) -> "Cells":
-        """A store of these examples that holds these arrays themselves."""
+        """A store of these examples that holds the given arrays without a copy."""
         part = Cells(self.n_attributes, n_outputs=self.n_outputs, dtype=values.dtype)
         part._attributes, part._values, part._probabilities = attributes, values, probabilities
         part._ends, part._targets = np.cumsum(sizes), self.targets[examples]
@@ -289,14 +289,14 @@ class Cells(OnePart):
         return part
 
     def to_learn_from(self) -> "Cells":
-        """The same in :meth:`in_order`, without examples of weight zero, and weights divided by their mean.
+        """The same cells :meth:`in_order`, without examples of weight zero, and with weights divided by their mean.
 
         So an example of weight zero counts as never seen, and the unit of weights does not matter.
         """
         cells = self.in_order()
         if not self.is_weighted:
             return cells
-        if cells.weights.any():  # else nothing counts so far, and all is taken as it is
+        if cells.weights.any():  # if all weights are zero, nothing is changed
             cells = cells._arranged(np.flatnonzero(cells.weights > 0))
         equal = cells.weights.min(initial=np.inf) == cells.weights.max(initial=0.0)
         cells._weights = None if equal else cells.weights / cells.weights.mean()
@@ -305,7 +305,7 @@ class Cells(OnePart):
     def in_order(self) -> "Cells":
         """The same cells in an order that depends on their contents only, not on where they came from.
 
-        Sums over cells taken in this order are the same to the last bit, however shards were cut and merged. Examples
+        Sums over cells in this order are the same to the last bit, however the data were divided and merged. Examples
         are ordered by which attributes were seen of them, then by targets, then by values: units do not matter. Blocks
         are numbered from 0 on, in the order in which they appear.
         """
@@ -347,8 +347,9 @@ class Cells(OnePart):
     def save(self, path, *, names=None, categories: Mapping[str, Iterable] | None = None) -> Path:
         """Write one file, whole or not at all, and return its path, which ends in .npz.
 
-        ``names`` are those of the attributes, and ``categories`` what the codes stand for of those that have some: the
-        file then has arrays ``names`` and, for each of these, ``categories.NAME``, for whoever reads it with numpy.
+        ``names`` are the names of the attributes, and ``categories`` maps the name of each categorical one to the list
+        of its categories. For readers that use numpy alone, the file holds them as arrays ``names`` and
+        ``categories.NAME``.
         """
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
@@ -366,13 +367,13 @@ class Cells(OnePart):
                 return cls.from_state(dict(stored))
         except FileNotFoundError:
             raise
-        except Exception as error:  # zip, zlib and npy readers raise what they like on broken bytes
+        except Exception as error:  # zip, zlib and npy readers raise many kinds of errors
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise ValueError(f"{Path(path).name} is not a readable store of cells: {reason}") from error
 
 
 def _alone(first: int, last: int) -> np.ndarray:
-    """Numbers of examples that are no part of a block: negative, and different for each."""
+    """Numbers for examples without a block: negative, and different for each."""
     return -1 - np.arange(first, last)
 
 
@@ -386,5 +387,5 @@ def _room(array: np.ndarray, used: int, needed: int) -> np.ndarray:
 
 
 def _numbers(examples, n: int) -> np.ndarray:
-    """The numbers of examples that a slice, flags or numbers name."""
+    """The numbers of the examples that a slice, flags or numbers select."""
     return np.arange(*examples.indices(n)) if isinstance(examples, slice) else np.arange(n)[examples]

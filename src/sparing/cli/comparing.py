@@ -40,12 +40,12 @@ DIGITS = Path("digits")
 @app.command("compare")
 def compare_command(
     data: Annotated[Path | None, typer.Argument(help=f"{FILE}.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="In place of a file: is a handwritten digit odd?")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Instead of a file: is a handwritten digit odd?")] = False,
     target: Target = None,
     budget: Budget = 5,
     costs: Costs = None,
-    penalty: Annotated[str, typer.Option(help="ridge or lasso: which of the papers' line-ups to run.")] = "ridge",
-    algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, in place of a line-up.")] = None,
+    penalty: Annotated[str, typer.Option(help="ridge or lasso: which set of the papers' algorithms to run.")] = "ridge",
+    algorithms: Annotated[str | None, typer.Option(help="Names, separated by commas, instead of the line-up.")] = None,
     seeds: Seeds = 10,
     test_fraction: Annotated[float, typer.Option(help="Fraction of the rows used for the test error.")] = 0.25,
     points: Points = 6,

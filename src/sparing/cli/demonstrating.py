@@ -18,7 +18,7 @@ def demo(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Medical tests have prices: which to buy to learn from, and which of a new patient? Needs no file."""
+    """An example: which medical tests are worth their price? Needs no file and no network."""
     with one_line_errors():
         from sparing.plotting import picture_path, plot_demonstration
 

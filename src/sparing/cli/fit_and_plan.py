@@ -46,7 +46,7 @@ def fit_command(
     budget: BudgetOrNone = "5",
     by_row_group: ByRowGroup = False,
     costs: Costs = None,
-    total_budget: Annotated[float | None, typer.Option(help="Limit on the spend on all examples together.")] = None,
+    total_budget: Annotated[float | None, typer.Option(help="Limit on the spend for all examples together.")] = None,
     free_missing: Annotated[
         bool, typer.Option("--free-missing", help="Pay only for available values, not for missing ones.")
     ] = False,
@@ -54,7 +54,7 @@ def fit_command(
     learner: Annotated[str, typer.Option(help="auto, pairwise, factor or online.")] = "auto",
     features: Annotated[str, typer.Option(help="auto, additive (curves) or linear (weights).")] = "auto",
     task: Annotated[
-        str, typer.Option(help="regression, classification, or auto: by what the target's values are.")
+        str, typer.Option(help="regression, classification, or auto: by the values of the target.")
     ] = "auto",
     drop: Drop = "",
     encode: Encode = False,
@@ -64,7 +64,7 @@ def fit_command(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a model of your own file, buying a few values of each row; says what it found and what it cost."""
+    """Learn a model of your own file from a few values of each row; report what it found and what it cost."""
     with one_line_errors():
         refuse_paths(data, costs, target)
 
@@ -121,9 +121,7 @@ def _show_report(report) -> None:
 def plan_command(
     data: Annotated[
         list[Path],
-        typer.Argument(
-            help="A data file to buy a pilot of, several Parquet files, or the model that `sparing fit` wrote."
-        ),
+        typer.Argument(help="A data file for a pilot, several Parquet files, or the model that `sparing fit` wrote."),
     ],
     target: Target = None,
     budget: Budget = 5,
@@ -131,12 +129,12 @@ def plan_command(
     costs: Costs = None,
     pilot: Annotated[
         int | None,
-        typer.Option(min=2, help=f"Rows of a data file to buy the pilot of, {PILOT} unless given; or row groups."),
+        typer.Option(min=2, help=f"Rows of a data file in the pilot, {PILOT} by default; or row groups."),
     ] = None,
-    spends: Annotated[str, typer.Option(help="Totals to look at, separated by commas.")] = "",
+    spends: Annotated[str, typer.Option(help="Total spends to consider, separated by commas.")] = "",
     repetitions: Annotated[int, typer.Option(min=2, help="Simulations of whole rows.")] = 100,
     samples: Annotated[
-        float | None, typer.Option(help="Also: whole rows that ridge regression needs for this excess risk.")
+        float | None, typer.Option(help="Also say how many whole rows ridge regression needs for this excess risk.")
     ] = None,
     drop: Drop = "",
     encode: Encode = False,
@@ -146,7 +144,7 @@ def plan_command(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """What error to expect for which spend, from a pilot, and whether fewer whole rows would be better."""
+    """Forecast from a pilot what error to expect if you spend more, and whether whole rows would be better."""
     with one_line_errors():
         from sparing.plotting import picture_path, plot_plan
 

@@ -14,7 +14,7 @@ ByRowGroup = Annotated[
     bool,
     typer.Option(
         "--by-row-group",
-        help="Read a few columns of each row group of a Parquet file, never all of it. Several files always are.",
+        help="Read a few columns of each row group of a Parquet file, never all of it; always so with several files.",
     ),
 ]
 Target = Annotated[str | None, typer.Option(help="Column to predict; for npz an array or a .npy file.")]

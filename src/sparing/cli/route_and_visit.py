@@ -15,7 +15,7 @@ Model = Annotated[Path, typer.Argument(help="A model file that `sparing fit` wro
 Costs = Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")]
 Known = Annotated[str, typer.Option(help="Values that are known anyway: name=value, separated by commas.")]
 PriceOfError = Annotated[float | None, typer.Option(help="What a wrong label costs, or one unit of squared error.")]
-TargetStd = Annotated[float | None, typer.Option(help="Stop when the standard deviation is that small.")]
+TargetStd = Annotated[float | None, typer.Option(help="Stop when the standard deviation is this small.")]
 Budget = Annotated[float | None, typer.Option(help="The most to spend on this case.")]
 UNAVAILABLE = ("", "nan", "na", "?")  # answers for an unavailable value
 STOP = ("stop", "quit", "q")
@@ -30,7 +30,7 @@ def route_command(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """In which order to buy the values of a new case, and the error to expect after each purchase."""
+    """Show in which order to buy the values of a new case, and the error to expect after each purchase."""
     with one_line_errors():
         _refuse_missing(model, costs)
 
@@ -86,7 +86,7 @@ def visit_command(
 
 
 def _refuse_missing(*paths: Path | None) -> None:
-    """A mistyped name does not wait for imports."""
+    """Refuse a mistyped name before the slow imports."""
     for path in paths:
         if path is not None:
             refuse_missing_file(path)

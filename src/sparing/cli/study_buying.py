@@ -27,14 +27,14 @@ from sparing.cli.writing import Writer
 def ask_command(
     address: Address,
     examples: Annotated[list[str] | None, typer.Argument(help="Names of examples.")] = None,
-    many: Annotated[int, typer.Option(min=0, help="Ask for so many new examples, named example-1 and so on.")] = 0,
-    open_: Annotated[bool, typer.Option("--open", help="Write the open asks once more; ask for nothing new.")] = False,
+    many: Annotated[int, typer.Option(min=0, help="Number of new examples to ask for, named example-1 and so on.")] = 0,
+    open_: Annotated[bool, typer.Option("--open", help="Write the open asks again; ask for nothing new.")] = False,
     output: Annotated[Path | None, typer.Option(help="The sheet to write; without it, asks are printed.")] = None,
     who: Who = None,
     name: Name = None,
     force: Force = False,
 ) -> None:
-    """What to buy of examples; with --output, a sheet for whoever measures."""
+    """Say what to buy of examples; with --output, write a sheet to fill in."""
     with opened(address, name) as study:
         from sparing.files import InputError
 
@@ -77,7 +77,7 @@ def _asked(study, examples: list[str], many: int, who: str | None) -> list:
 def tell_command(
     address: Address, key: Key, values: Values = None, target: Target = None, who: Who = None, name: Name = None
 ) -> None:
-    """Tell values of an ask, all at once or in parts."""
+    """Record values of an ask, all at once or in parts."""
     with opened(address, name) as study:
         event = study.tell(key, pairs_of(values), target_of(study, target), who=who)
         print(f"event {event}")
@@ -90,7 +90,7 @@ def import_command(
     who: Who = None,
     name: Name = None,
 ) -> None:
-    """Tell all that a sheet says: rows in any order, filled in part, sent twice."""
+    """Record all values of a sheet; rows may be in any order, filled in part, or repeated."""
     with opened(address, name, sheet) as study:
         rows, new = study.tell_sheet(sheet, who=who)
         print(f"{rows:,} {'row' if rows == 1 else 'rows'} with values, {new:,} of them new")
@@ -123,7 +123,7 @@ def visit_command(
 ) -> None:
     """Predict for a new case: ask for its values, one purchase at a time; an empty answer is an unavailable value.
 
-    Each purchase is an ask of this study. Run it again to go on; stop gives up the purchase that was asked for last.
+    Each purchase is an ask of this study. Run it again to continue; stop gives up the last purchase.
     """
     with opened(address, name) as study:
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}

@@ -14,7 +14,7 @@ from sparing.cli.writing import Writer
 def export_command(
     address: Address, output: Output = Path("sparing-cells.csv"), name: Name = None, force: Force = False
 ) -> None:
-    """Write the cells of settled examples, with plan and chance of each: .csv or .parquet."""
+    """Write the cells of settled examples, each with its plan and probability: .csv or .parquet."""
     with opened(address, name) as study:
         Writer([output], inputs=[address], force=force).write("cells", output, study.export)
 
@@ -25,7 +25,7 @@ def merge_command(
     output: Output = Path("sparing-merged.csv"),
     force: Force = False,
 ) -> None:
-    """Write one file of several: equal examples once, differing ones are refused."""
+    """Join exported files; equal examples are kept once, contradictory ones are refused."""
     with refusals(None, *files):
         from sparing.study import merge
 
@@ -34,7 +34,7 @@ def merge_command(
 
 @study_app.command("backup")
 def backup_command(address: Address, output: Output, force: Force = False) -> None:
-    """Copy a study's file, of any format, while others write to it."""
+    """Copy the file of a study, of any format, while others write to it."""
     with refusals(address):
         from sparing.study.databases import backup
 
@@ -44,7 +44,7 @@ def backup_command(address: Address, output: Output, force: Force = False) -> No
 
 @study_app.command("upgrade")
 def upgrade_command(address: Address) -> None:
-    """Bring a database of an older format to the present one; make a backup first."""
+    """Upgrade a database of an older format to the current one; make a backup first."""
     with refusals(address):
         from sparing.study import upgrade
 

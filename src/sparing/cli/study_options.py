@@ -11,7 +11,7 @@ from sparing.cli.app import app, one_line_errors
 from sparing.cli.route_and_visit import number_or_text
 from sparing.files import refuse_missing_file
 
-study_app = typer.Typer(help="Buy over weeks, at several sites, with nothing lost.", no_args_is_help=True)
+study_app = typer.Typer(help="Keep the books of purchases that take weeks, at several sites.", no_args_is_help=True)
 app.add_typer(study_app, name="study")
 
 Address = Annotated[str, typer.Argument(help="An SQLite file, or postgresql://user@host/database.")]

@@ -30,11 +30,11 @@ def create_command(
     address: Address,
     budget: Annotated[str, typer.Option(help="Money for each example; without --costs, a number of attributes.")],
     costs: Annotated[Path | None, typer.Option(help="CSV file: attribute, cost and, for panels, group.")] = None,
-    attributes: Annotated[str, typer.Option(help="Names, separated by commas, where there are no prices.")] = "",
+    attributes: Annotated[str, typer.Option(help="Names, separated by commas, if there are no prices.")] = "",
     categories: Annotated[
-        list[str] | None, typer.Option(help="attribute=name,name,..., for one that is no number; may be repeated.")
+        list[str] | None, typer.Option(help="attribute=name,name,... for a categorical attribute; may be repeated.")
     ] = None,
-    total: Annotated[str | None, typer.Option(help="Money for the whole study; never passed.")] = None,
+    total: Annotated[str | None, typer.Option(help="Money for the whole study, never exceeded.")] = None,
     classes: Annotated[str, typer.Option(help="Labels, separated by commas, if the target is one.")] = "",
     learner: Annotated[str, typer.Option(help="auto, pairwise or factor.")] = "auto",
     penalty: Annotated[str, typer.Option(help="ridge, or lasso for few weights.")] = "ridge",
@@ -83,10 +83,12 @@ def create_command(
 @study_app.command("status")
 def status_command(
     address: Address,
-    forecast: Annotated[bool, typer.Option("--forecast", help="Also what more money would bring: minutes.")] = False,
+    forecast: Annotated[
+        bool, typer.Option("--forecast", help="Also forecast what more money would bring; takes minutes.")
+    ] = False,
     name: Name = None,
 ) -> None:
-    """Money, examples, looks by attribute, and how good the model is."""
+    """Show money, examples, looks by attribute, and how good the model is."""
     with opened(address, name) as study:
         with progress_bar(not forecast, doing="forecasting") as done:
             report = study.report(forecast=forecast, progress=done)
@@ -99,10 +101,10 @@ def status_command(
 @study_app.command("check")
 def check_command(
     address: Address,
-    replay: Annotated[bool, typer.Option("--replay", help="Go through all events; draw every query again.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Replay all events, and draw every query again.")] = False,
     name: Name = None,
 ) -> None:
-    """Whether the books equal the events."""
+    """Check that the books agree with the events."""
     with opened(address, name) as study:
         with progress_bar(not replay, doing="checking") as done:
             found = study.check(replay=replay, progress=done)
@@ -116,7 +118,7 @@ def work_command(
     once: Annotated[bool, typer.Option("--once", help="One round, instead of one a minute until Ctrl-C.")] = False,
     name: Name = None,
 ) -> None:
-    """Expire leases, make plans that are due and keep the cells ready, so that nobody waits for it."""
+    """Expire leases, make plans that are due and keep the cells ready, so that nobody has to wait."""
     with opened(address, name) as study:
         while True:
             study.work()
@@ -139,7 +141,7 @@ def correct_command(
     who: Who = None,
     name: Name = None,
 ) -> None:
-    """Replace what was told of an example; without --expected, show what is known."""
+    """Replace values of an example; without --expected, show what is known."""
     with opened(address, name) as study:
         if expected is None:
             known = study.example(example)
@@ -147,7 +149,7 @@ def correct_command(
             for attribute, value in {**known.values, "target": known.y}.items():
                 table.add_row(attribute, "" if value is None else str(value))
             show(table, [f"{known.state}, event {known.event}"])
-            if values or target is not None:  # a correction is made only by somebody who has seen what it replaces
+            if values or target is not None:  # only somebody who has seen the old values may replace them
                 raise ValueError(f"nothing was changed; to replace what is shown, add --expected {known.event}.")
             return
         new, y = pairs_of(values), target_of(study, target)
@@ -162,6 +164,6 @@ def withdraw_command(
     who: Who = None,
     name: Name = None,
 ) -> None:
-    """Keep an example out of the model; what was spent stays spent."""
+    """Keep an example out of the model; its money stays spent."""
     with opened(address, name) as study:
         print(f"event {study.withdraw(example, who=who, why=why)}")

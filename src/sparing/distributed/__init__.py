@@ -1,8 +1,8 @@
-"""The same fits on the machines of a Dask cluster: rows and the cells bought of them stay on the workers.
+"""The same fits on the machines of a Dask cluster: rows and the cells bought from them stay on the workers.
 
-Needs Dask, which is imported when one of the functions is first used: ``pip install "sparing[dask]"``. The
-computation is that of one machine, with sums taken in parts. They are added by a tree whose shape depends on the chunks
-only, so neither the number of workers nor their speed nor the death of a worker changes a bit of the result.
+Needs Dask, which is imported when one of the functions is first used: ``pip install "sparing[dask]"``. The computation
+is that of one machine, with sums taken in parts. The parts are added by a tree whose shape depends only on the chunks,
+so the result is the same to the last bit for any number of workers, at any speed, even if some of them die.
 """
 
 from importlib import import_module

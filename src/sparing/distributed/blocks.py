@@ -18,7 +18,7 @@ from sparing.sources.parquet import _is_numeric
 
 
 class Blocks(NamedTuple):
-    """Blocks of rows: how to load them, and what is known of all of them before a value is looked at."""
+    """Blocks of rows: how to load them, and what is known about them before a value is read."""
 
     X: list  # one Delayed per block
     y: list
@@ -27,11 +27,11 @@ class Blocks(NamedTuple):
     names: list[str] | None
     several: bool  # whether targets are a matrix
     n_outputs: int
-    graphs: list[dict] | None  # how tasks load each block themselves; None where blocks share work, or are loaded
+    graphs: list[dict] | None  # how a task loads its block itself; None if blocks share tasks, or are in memory
 
     @property
     def n_rows(self) -> int:
-        """Of all blocks."""
+        """The number of rows of all blocks."""
         return sum(self.sizes)
 
     @property
@@ -40,11 +40,11 @@ class Blocks(NamedTuple):
         return [0, *np.cumsum(self.sizes).tolist()[:-1]]
 
     def task(self, function: Callable, at: int, *arguments) -> Delayed:
-        """A function of rows, targets and some arguments, for one block."""
+        """The result of a function of rows, targets and some arguments, for one block."""
         return self._task(function, at, [self.X[at], self.y[at]], arguments)
 
     def task_of_targets(self, function: Callable, at: int) -> Delayed:
-        """A function of targets, for one block."""
+        """The result of a function of targets, for one block."""
         return self._task(function, at, [self.y[at]], ())
 
     def _task(self, function: Callable, at: int, blocks: list, arguments: tuple) -> Delayed:
@@ -57,10 +57,10 @@ class Blocks(NamedTuple):
 
 
 class Unloaded:
-    """A block that is loaded by the task that needs it, and forgotten when that ends.
+    """A block that is loaded by the task that needs it, and forgotten when that task ends.
 
-    Loaded by tasks of its own, it would stay until the scheduler has heard that nobody needs it any more, while the
-    worker loads the next one: two chunks in memory in place of one.
+    If a separate task loaded it, it would stay in memory until the scheduler knows that it is no longer needed. In the
+    meantime the worker would load the next one, and two chunks would be in memory instead of one.
     """
 
     def __init__(self, graph: dict, keys: list):
@@ -72,19 +72,19 @@ def _of_loaded(unloaded: Unloaded, function: Callable, *arguments) -> Any:
 
 
 def _have_common_tasks(X: array.Array, y: array.Array) -> bool:
-    """Whether rows and targets of the first block are made of the same, such as columns of one chunk."""
+    """Whether rows and targets of the first block come from the same tasks, such as columns of one chunk."""
     of_X, of_y = (cull(ensure_dict(of.dask), [next(iter(flatten(of.__dask_keys__())))])[0] for of in (X, y))
     return not of_X.keys().isdisjoint(of_y)
 
 
 def _graphs_apart(of_all: dict, keys: list[list]) -> list[dict] | None:
-    """The tasks of each block, of a graph of all; None where some are needed by several."""
+    """The tasks of each block, from the graph of all; None if several blocks need the same task."""
     graphs = [cull(of_all, of_block)[0] for of_block in keys]
     return graphs if sum(map(len, graphs)) == len(set().union(*graphs)) else None
 
 
 def load(X, y, client: Client) -> Blocks:
-    """The blocks of what a caller passed; chunks of unknown length are counted on the workers."""
+    """The blocks of the given rows and targets; the rows of chunks of unknown length are counted on the workers."""
     if (paths := paths_in(X)) is not None:
         return _of_files(paths, y, client)
     names = list(X.columns) if hasattr(X, "columns") else None
@@ -96,7 +96,7 @@ def load(X, y, client: Client) -> Blocks:
     sizes = [int(size) for size in X.chunks[0]]
     kept = [at for at, size in enumerate(sizes) if size]
     loaded = bool(futures_of([X, y]))
-    if not _have_common_tasks(X, y):  # or each of them would do these on its own
+    if not _have_common_tasks(X, y):  # otherwise each block would repeat them
         X, y = optimize(X, y)
     of_X, of_y = ([of[at] for at in kept] for of in (each.to_delayed(False).ravel() for each in (X, y)))
     both = ensure_dict(X.dask) | ensure_dict(y.dask)
@@ -106,7 +106,7 @@ def load(X, y, client: Client) -> Blocks:
 
 
 def publish_columns(estimator, blocks: Blocks) -> None:
-    """What columns the estimator was fitted to, and no longer those of an earlier fit."""
+    """Set the columns that the estimator is fitted to, in place of those of an earlier fit."""
     estimator.__dict__.pop("feature_names_in_", None)
     estimator.n_features_in_ = blocks.n_attributes
     if blocks.names is not None:
@@ -145,7 +145,7 @@ def _targets(y):
 
 
 def _refuse_other_than_numbers(others: Mapping[str, Any]) -> None:
-    """Refuse columns of other types, which are given by their names."""
+    """Refuse columns of other types, given by name."""
     if others:
         name = next(iter(others))
         raise ValueError(
@@ -162,11 +162,11 @@ def _counted(of_rows: array.Array) -> array.Array:
 
 
 class Footer(NamedTuple):
-    """What a file says of itself."""
+    """The metadata of a file."""
 
     n_rows: int
     columns: list[str]
-    others: dict[str, str]  # the types of columns that are no numbers
+    others: dict[str, str]  # the types of columns that are not numeric
 
 
 def _of_files(paths: list[str], target, client: Client) -> Blocks:

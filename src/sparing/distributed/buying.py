@@ -19,18 +19,18 @@ from sparing.estimators.labels import signs
 from sparing.learners.keeping import KeepingLearner
 from sparing.types import Ledger
 
-ROWS_TO_PLAN_BESIDE = 40  # per column: with fewer, plans would add more than a tenth to the memory that a block takes
+ROWS_TO_PLAN_BESIDE = 40  # per column; with fewer, a plan would add more than a tenth to the memory of a block
 
 
 class Books(NamedTuple):
-    """What some purchases add to a ledger."""
+    """The amounts that some purchases add to a ledger."""
 
     bought: tuple[int, int, int]  # examples, cells, and units of money
     in_vain: tuple[int, ...]  # unavailable values, by attribute
 
 
 class Beginning(NamedTuple):
-    """What a learner bought of the first block, and where it stands after it."""
+    """What a learner bought from the first block, and its state after it."""
 
     cells: Cells
     books: Books
@@ -41,11 +41,11 @@ class Beginning(NamedTuple):
 def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, client: Client) -> None:
     """Let a learner buy values of all rows, as ``learner.run`` would: the query of a row depends on its number.
 
-    The plan for a row depends on earlier rows, so blocks are divided where a new plan begins. The first plans soon
-    follow each other: those that begin in the first block are made where it is, by the task that buys of it, unless
-    matrices of all pairs of columns are large beside the block.
+    The plan for a row depends on earlier rows, so blocks are divided where a new plan begins. The first plans follow
+    each other quickly. Those that begin in the first block are made on its worker, by the task that buys from it,
+    unless matrices of all pairs of columns are large compared with the block.
     """
-    cells: dict[int, Future] = {}  # by the block that they were bought of
+    cells: dict[int, Future] = {}  # by the block from which they were bought
     done, d, m = 0, learner.n_attributes, learner.n_outputs
 
     def keep(bought: dict[int, Future]) -> None:
@@ -59,7 +59,7 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
         _go_on(learner, *client.submit(_standing, made, pure=False).result())
     while done < blocks.n_rows:
         last = min(learner.next_plan, blocks.n_rows)
-        _ = learner.buyer.plan.inclusion  # computed here, once, and not by every worker
+        _ = learner.buyer.plan.inclusion  # computed once here, not by every worker
         shared = hold(client, (learner.buyer, m, classes))
         made = _purchases(blocks, done, last, shared, client)
         for books in client.gather(client.map(_books, made.values(), pure=False)):
@@ -71,14 +71,14 @@ def buy(learner: KeepingLearner, blocks: Blocks, classes: np.ndarray | None, cli
 
 
 def _go_on(learner: KeepingLearner, books: Books, next_plan: int, shares: np.ndarray) -> None:
-    """Go on where another learner stood after the first block."""
+    """Continue from the state of another learner after the first block."""
     examples, cells, units = books.bought
     learner._recall_in_vain(books.in_vain)
     learner._go_on(examples, cells, learner.buyer.ledger.amount(units), next_plan, shares)
 
 
 def _purchases(blocks: Blocks, first: int, last: int, shared: Future, client: Client) -> dict[int, Future]:
-    """What is bought of the rows from first to last, block by block."""
+    """What is bought from the rows from first to last, block by block."""
     tasks = {}
     for block, (start, size) in enumerate(zip(blocks.starts, blocks.sizes, strict=True)):
         begin, end = max(first - start, 0), min(last - start, size)
@@ -108,7 +108,7 @@ def purchase(X, y, shared, start: int, first: int, last: int) -> tuple[Cells, Bo
     cells.reserve(last - first, buyer.expected_cells(last - first))
     step = max(1, SUMMED // buyer.shop.most)
     with _naming_block(start):
-        for at in range(first, last, step):  # not all at once, as that would take more memory than the rows
+        for at in range(first, last, step):  # all at once would take more memory than the rows
             buyer.buy(X, y, start + at, at, min(at + step, last), cells.extend)
     return cells, _added_to(ledger)
 
@@ -122,7 +122,7 @@ def _checked(X, y, n_attributes: int, classes: np.ndarray | None) -> tuple[Any, 
 
 @contextmanager
 def _naming_block(start: int) -> Iterator[None]:
-    """Errors count the rows of a block from 0 on: they say which block it is."""
+    """Add the block to errors, which count the rows of a block from 0 on."""
     try:
         yield
     except checks.InfiniteValue as error:

@@ -15,7 +15,7 @@ from sparing.models.families import cells_and_cubes
 from sparing.models.scaling import largest
 from sparing.models.summary import FirstPass, Summary, first_pass
 
-FIRST: dict[Callable, Callable] = {  # what is asked of all cells before their means are known, and how it is added
+FIRST: dict[Callable, Callable] = {  # what is computed from all cells before their means are known, and how it is added
     len: added,
     cells_and_cubes: added,
     largest: np.maximum,
@@ -25,7 +25,7 @@ FIRST: dict[Callable, Callable] = {  # what is asked of all cells before their m
 
 
 class CellsInParts:
-    """What was bought, in the order of the rows, part by part.
+    """The bought cells, part by part, in the order of the rows.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class CellsInParts:
     def __init__(self, parts: Parts, n_examples: int, n_attributes: int, n_outputs: int):
         self.n_examples, self.n_attributes, self.n_outputs = n_examples, n_attributes, n_outputs
         self._parts: Parts | None = parts
-        self._bought = self  # what these cells were made from, and how
+        self._bought = self  # from which these cells were made
         self._changes: tuple[tuple[Callable[..., Cells], tuple], ...] = ()
         self._samples: dict[int, Cells] = {}
 
     @property
     def parts(self) -> Parts:
-        """Where they are."""
+        """The parts, which only the fitted learner itself has."""
         if self._parts is None:
             raise ValueError(
                 "these cells stayed on the workers when their model was copied; gather() them before, or fit again."
@@ -54,7 +54,7 @@ class CellsInParts:
         return self._parts
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy of a model predicts as it does, but the cells stay on the workers."""
+        """A copy of a model makes the same predictions, but its cells stay on the workers."""
         return vars(self) | {"_parts": None, "_bought": None, "_samples": {}}
 
     def __len__(self) -> int:
@@ -62,28 +62,28 @@ class CellsInParts:
 
     @cached_property
     def _first_sums(self) -> dict[Callable, Any]:
-        """Sums that need nothing but the cells: all of them from one task for each part."""
+        """Sums that need only the cells; one task for each part computes all of them."""
         return dict(zip(FIRST, self.parts.summed(_first, len(self.parts), combine=_both_first), strict=True))
 
     def summed(self, function: Callable, *arguments, combine: Callable | None = None) -> Any:
-        """The sum over all parts of what a function says of their cells."""
+        """The sum over all parts of a function of their cells."""
         if function in FIRST and not arguments:
             return self._first_sums[function]
         return self.parts.summed(function, *arguments, combine=combine)
 
     def mapped(self, function: Callable[..., Cells], *arguments) -> "CellsInParts":
-        """What a function makes of the cells of every part, which must keep the examples and their order."""
+        """The cells that a function returns for every part; it must keep the examples and their order."""
         sizes = (self.n_examples, self.n_attributes, self.n_outputs)
         changed = CellsInParts(self.parts.each(function, *arguments), *sizes)
         changed._bought, changed._changes = self._bought, (*self._changes, (function, arguments))
         return changed
 
     def only(self, wanted) -> "CellsInParts":
-        """The cells of these attributes alone."""
+        """The cells of these attributes only."""
         return self if wanted.all() else self.mapped(Cells.only, wanted)
 
     def every(self, step: int) -> Cells:
-        """Every so many-th example in the order that one machine has them in, here: a sample to choose models by."""
+        """Every ``step``-th example in the order of one machine, on the client: a sample to choose models by."""
         samples = self._bought._samples
         if step not in samples:
             samples[step] = every_in_order(self._bought.parts, step)
@@ -93,15 +93,15 @@ class CellsInParts:
         return sample
 
     def standardized(self, summary: Summary) -> "StandardizedParts":
-        """The same in units of this summary."""
+        """The same cells in units of this summary."""
         return StandardizedParts(self, summary)
 
     def to_learn_from(self) -> "CellsInParts":
-        """These very cells: sums do not depend on their order, and samples are taken in order."""
+        """These cells unchanged: sums do not depend on their order, and samples are taken in order."""
         return self
 
     def gather(self) -> Cells:
-        """All of them, here: for whoever has the room."""
+        """All cells in one store on the client, which must have room for them."""
         return Cells.merge(self.parts.gathered())
 
     def _are_elsewhere(self, *_, **__) -> NoReturn:
@@ -114,7 +114,7 @@ class CellsInParts:
 
 
 class StandardizedParts(Standardization):
-    """Cells in units of a summary: the workers have them, the client has the way back."""
+    """Cells in units of a summary: they stay on the workers; the client can convert back to original units."""
 
     def __init__(self, cells: CellsInParts, summary: Summary):
         super().__init__(summary, float(cells.n_examples))

@@ -4,7 +4,7 @@ from distributed import Client, default_client
 
 
 def client_in_use(client: Client | None) -> Client:
-    """The one that was passed, or else the one in use."""
+    """The client that was passed or, by default, the one in use."""
     if client is not None:
         return client
     try:

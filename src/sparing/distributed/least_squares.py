@@ -1,4 +1,4 @@
-"""Ridge regression on rows that stay on the workers: conjugate gradients here, products and sketches there."""
+"""Ridge regression on rows that stay on the workers: they compute products and sketches, the client the steps."""
 
 from typing import NamedTuple, cast
 
@@ -15,22 +15,22 @@ from sparing.types import Solution
 
 
 class LeastSquaresInParts(LeastSquares):
-    """A ridge problem on many machines; nothing of the size of all rows is on one of them."""
+    """A ridge problem on many machines, none of which holds anything of the size of all rows."""
 
     rows: RowsInParts  # type: ignore[assignment]
 
     def __init__(self, rows: RowsInParts, n_targets: int, ridge: float, tol: float, max_iter: int):
         self.rows, self.ridge, self.max_iter = rows, ridge, max_iter
-        self.targets = np.empty((0, n_targets))  # which are on the workers
+        self.targets = np.empty((0, n_targets))  # the targets are on the workers
         self.right, self.total = rows.parts.summed(_with_targets)
         self.tol = max(tol, float(np.finfo(rows.dtype).eps))
 
     def direct(self, inverse: RidgeInverse | None = None) -> Solution:
-        """A Cholesky factorisation; for one by QR all rows would have to come together."""
+        """A Cholesky factorisation; a QR factorisation would need all rows on one machine."""
         return self.descend(self.whole(inverse), None)
 
     def sketched(self, sketch: str, ridge: float, rng, most: int | None = None) -> Preconditioner:
-        """A sketch of rows sampled by leverage, or uniformly, with the random numbers that one machine has.
+        """A sketch of rows sampled by leverage, or uniformly, with the same random numbers as on one machine.
 
         Starts from upper bounds on the scores; each sample gives tighter ones, as
         :func:`sparing.geometry.leverage.draw_by_leverage` does.
@@ -55,11 +55,11 @@ class LeastSquaresInParts(LeastSquares):
         return Preconditioner(inverse, rows.shape[0], dimension, slack=inverse.within.ridge / self.ridge)
 
     def _draw(self, scored: Parts, size: float, total: float, rng) -> Rows:
-        """Rows drawn with chances proportional to their scores, rescaled; they come together here."""
+        """Rows drawn with probabilities proportional to their scores, rescaled and collected on the client."""
         factor = size / (total or 1.0)
         found = np.concatenate(scored.each(_drawn, factor, rng.bit_generator.state).gathered())
         _skip(rng, self.rows.shape[0])  # as if all numbers had been drawn here
-        if not len(found):  # the ridge dominates: one row will do
+        if not len(found):  # the ridge dominates, and one row is enough
             _, found = scored.summed(_foremost, factor, combine=_higher)
         return Rows(found)
 
@@ -115,7 +115,7 @@ def _skip(rng: np.random.Generator, n: int) -> None:
 
 
 def _drawn(scored: Scored, factor: float, state: dict) -> np.ndarray:
-    """The rows of a block that are drawn: the numbers of a row follow from its own number among all."""
+    """The rows of a block that are drawn; the random numbers of a row follow from its number among all rows."""
     rng = np.random.default_rng()
     rng.bit_generator.state = state
     _skip(rng, scored.block.start)

@@ -18,7 +18,7 @@ from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 from sparing.types import Solution
 
 WIDEST = 5_000  # weights of all classes together, up to which a Hessian is made
-LEAST_DECREASE = 1e-4  # of what the slope promises, that a step must bring
+LEAST_DECREASE = 1e-4  # smallest decrease that a step must bring, relative to that predicted by the slope
 SHORTEST = 1e-10  # part of a Newton step
 
 
@@ -53,7 +53,7 @@ def fit_logistic(estimator: SketchedLogistic, blocks: Blocks, client: Client) ->
 
 
 class Newton:
-    """Newton's method: every step is one pass over the blocks, or a few where it must be shortened."""
+    """Newton's method: every step is one pass over the blocks, or a few if it must be shortened."""
 
     def __init__(self, parts: Parts, ridge: float, shape: tuple[int, int], fit_intercept: bool):
         self.parts, self.ridge, self.shape = parts, ridge, shape
@@ -61,7 +61,7 @@ class Newton:
         self.fixed = np.zeros(self.penalized.size, bool) if fit_intercept else ~self.penalized
 
     def run(self, tol: float, max_iter: int) -> Solution:
-        """Until a step promises less than the tolerance, relative to the objective."""
+        """Steps until the next one promises less than the tolerance, relative to the objective."""
         W = np.zeros(self.penalized.size)
         here, excess = self._at(W), np.inf
         steps = 0
@@ -76,13 +76,13 @@ class Newton:
                 if there.value <= here.value - promised:
                     break
                 length /= 2
-            else:  # no step is short enough: rounding hides what it would bring
+            else:  # no step is short enough: rounding errors exceed the decrease
                 return Solution(W.reshape(self.shape), steps, excess, False)
             W, here = W + length * step, there
         return Solution(W.reshape(self.shape), steps, excess, excess <= tol)
 
     def _at(self, W: np.ndarray) -> "Curved":
-        """The objective with its penalty. What is not fitted, or has no effect, gets a curvature of its own."""
+        """The objective with its penalty. Directions that are fixed, or have no effect, get a curvature of one."""
         found = self.parts.summed(_curved, W.reshape(self.shape))
         kept = np.where(self.penalized, W, 0.0)
         gradient = np.where(self.fixed, 0.0, found.gradient + self.ridge * kept)
@@ -103,7 +103,7 @@ class Curved(NamedTuple):
 
 
 def _curved(block: Block, W: np.ndarray) -> Curved:
-    """The loss of a block at these weights, of which the last row are the intercepts."""
+    """The loss of a block at these weights; their last row holds the intercepts."""
     n, n_outputs, codes = block.rows.shape[0], W.shape[1], block.targets[:, 0].astype(np.int64)
     weights, A = np.ones(n), np.column_stack([block.rows.columns(slice(None)).T, np.ones(n)])
     loss = LogisticLoss(2.0 * codes - 1.0, weights) if n_outputs == 1 else MultinomialLoss(codes, n_outputs, weights)

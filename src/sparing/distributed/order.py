@@ -1,7 +1,7 @@
 """Every k-th example of all parts, in the order of :meth:`sparing.cells.Cells.in_order`.
 
-Held-out examples must not depend on how rows are divided, so positions in that order are found exactly: parts are
-sorted and divided at the same keys, and examples between two keys are brought to one worker.
+Held-out examples must not depend on how rows are divided, so positions in that order are found exactly. Parts are
+sorted and divided at the same keys, and all examples between two keys come to one worker.
 """
 
 import numpy as np
@@ -9,12 +9,12 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.distributed.parts import Parts
 
-PARTS_PER_RANGE = 4  # as many examples as some parts have come together: with fewer, there would be more tasks
-KEYS = 64  # of each part, by which ranges of about equal size are found
+PARTS_PER_RANGE = 4  # examples that come together, in parts; with fewer, there would be more tasks
+KEYS = 64  # keys of each part, from which ranges of about equal size are found
 
 
 def every_in_order(parts: Parts, step: int) -> Cells:
-    """Every so many-th example of all parts; with a step of one, all of them."""
+    """Every ``step``-th example of all parts; with a step of one, all of them."""
     if step <= 1:
         return Cells.merge(parts.gathered()).in_order()
     client, ordered = parts.client, parts.each(Cells.in_order)
@@ -48,7 +48,7 @@ def _even_keys(of_parts: list, n_ranges: int) -> list[np.ndarray]:
 
 
 def _ends(cells: Cells, cuts: list[np.ndarray]) -> np.ndarray:
-    """How many examples of a part, which is in order, come before each of the cuts; and how many there are."""
+    """The number of examples of a sorted part before each of the cuts, and the number of all its examples."""
     seen, target = _keys(cells)
     counts = [np.sum((seen < s) | ((seen == s) & (target < t))) for s, t in zip(*cuts, strict=True)]
     return np.array([*counts, cells.n_examples])

@@ -83,17 +83,17 @@ def total_of(combine: Callable, *sums) -> Any:
 
 
 def batched(of_all: Sequence, size: int) -> list:
-    """In so many at a time; the last may be fewer."""
+    """Groups of so many at a time; the last may be smaller."""
     return [of_all[at : at + size] for at in range(0, len(of_all), size)]
 
 
 def hold(client: Client, value) -> Future:
-    """A value on the workers that outlives each of them: as a task, it can be computed again."""
+    """A value on the workers, as a task: if its worker dies, it is computed again."""
     return client.submit(_itself, in_c_order(value), pure=False)
 
 
 def run(part, function: Callable, shared: tuple):
-    """A task: as many of them run at once as there are cores, so each takes one."""
+    """A task on one core, because as many tasks run at once as there are cores."""
     with one_blas_thread(True):
         return in_c_order(function(part, *shared))
 

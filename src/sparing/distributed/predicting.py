@@ -10,14 +10,14 @@ from sparing.distributed.blocks import as_array, paths_in, read_columns
 
 
 def predict(estimator, X, *, method: str = "predict") -> array.Array:
-    """Predictions of a fitted estimator as a Dask array, which is computed where its rows are, when it is asked for.
+    """Predictions of a fitted estimator as a Dask array, which is computed lazily on the machines of the rows.
 
     Parameters
     ----------
     estimator : fitted estimator
         Of this package, or any that predicts from rows of an array.
     X : dask array, dask DataFrame or list of Parquet files
-        Of files, the columns that the estimator was fitted to are read.
+        From files, the columns are read that the estimator was fitted to.
     method : {"predict", "predict_proba", "decision_function"}
 
     Returns

@@ -1,4 +1,4 @@
-"""Rows on the workers as the solvers see them: products per block, added up by a tree; no vector of n numbers here."""
+"""Rows on the workers, for the solvers: products per block, added by a tree; the client has no n-vector."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class RowsInParts:
         return self.parts.summed(_normal, V)
 
     def normal_and_squares(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same, and the squared norms of the columns of A V."""
+        """A^T A V, and the squared norms of the columns of A V."""
         return self.parts.summed(_normal_and_squares, V)
 
     def products(self) -> np.ndarray:
@@ -43,7 +43,7 @@ class RowsInParts:
         return float(np.sqrt(self.parts.summed(_squared_norm)))
 
     def take(self, indices: np.ndarray) -> Rows:
-        """Selected rows, here, in this order."""
+        """Selected rows on the client, in this order."""
         order = np.argsort(indices)
         found = np.empty((len(indices), self.shape[1]), self.dtype)
         found[order] = np.concatenate(self.parts.each(_rows, indices[order]).gathered())

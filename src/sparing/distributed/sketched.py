@@ -42,7 +42,7 @@ def fit_ridge(estimator: SketchedRidge, blocks: Blocks, client: Client) -> None:
 
 
 def loaded(blocks: Blocks, client: Client, classes: np.ndarray | None = None) -> Parts:
-    """All blocks in the memory of the workers, as every step reads them; classes by their numbers."""
+    """All blocks in the memory of the workers, because every step reads them; classes as numbers."""
     if blocks.n_rows < blocks.n_attributes:
         raise ValueError(
             f"X has {blocks.n_rows} rows for {blocks.n_attributes} columns: with fewer rows than columns, fit on one "
@@ -62,10 +62,10 @@ def _block(X, y, start: int, classes: np.ndarray | None) -> Block:
 
 
 def column_sums(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Of the columns and the targets of a block."""
+    """Sums of the columns and of the targets of a block."""
     return np.asarray(block.rows.X.sum(axis=0)).ravel(), block.targets.sum(axis=0)
 
 
 def centred(block: Block, shift: np.ndarray | None, target_means) -> Block:
-    """A block less these means; its rows are not copied."""
+    """A block minus these means; its rows are not copied."""
     return Block(Rows(block.rows.X, shift=shift), block.targets - target_means, block.start)

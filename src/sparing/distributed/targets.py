@@ -1,4 +1,4 @@
-"""What must be known of targets before anything is bought: that they are there, and which classes they name."""
+"""Checks of targets before anything is bought: none is missing, and the classes are known."""
 
 from collections.abc import Callable
 
@@ -11,12 +11,12 @@ from sparing.distributed.blocks import Blocks
 
 
 def refuse_bad_targets(blocks: Blocks, client: Client) -> int:
-    """Refuse targets that are missing or infinite; the number of outputs."""
+    """Refuse missing or infinite targets; return the number of outputs."""
     return _of_all(_n_outputs, blocks, client)[0]
 
 
 def _of_all(function: Callable, blocks: Blocks, client: Client) -> list:
-    """What a function says of the targets of every block."""
+    """The result of a function of the targets, for every block."""
     return client.gather(client.compute([blocks.task_of_targets(function, at) for at in range(len(blocks.y))]))
 
 
@@ -26,7 +26,7 @@ def _n_outputs(y) -> int:
 
 
 def classes_of(blocks: Blocks, client: Client) -> np.ndarray:
-    """All labels."""
+    """All distinct labels."""
     if blocks.several:
         raise ValueError("y must be a vector of labels; got a matrix.")
     classes = np.unique(np.concatenate(_of_all(_labels, blocks, client)))

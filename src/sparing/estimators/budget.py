@@ -26,8 +26,9 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
 
     Notes
     -----
-    A constant target gives zero weights, up to rounding, and that constant as intercept. An attribute that the pilot
-    never saw, or saw only at one value, is assumed to be like the others and looked at later. Only values that are
+    A constant target gives zero weights, up to rounding, and that constant as intercept. If the pilot of an online
+    learner saw no value of an attribute, or only one, the attribute is assumed to be like the others and looked at
+    later. Only values that are
     bought are read from an array. NaN is an unavailable value; in ``predict`` it is a missing one. If a bought value is
     infinite, the call is refused and changes nothing.
 
@@ -66,7 +67,7 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
         """Learn from all rows of X, looking at ``budget`` attributes of each.
 
         X may also be a source (:mod:`sparing.sources`); ``target`` then names its column to predict, in place of y.
-        ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
+        ``sample_weight`` says how much each row counts; nothing is bought for a row of weight 0.
         """
         X, y = self._check_fit(X, y, target, multi_output=True, y_numeric=True)
         self._learn(X, y, sample_weight, reset=True, whole=True)

@@ -191,7 +191,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
         """Learn from these rows. If they are the ``whole`` data, the model is fitted at once."""
         several = np.ndim(y) == 2
         y, weights = checks.targets(y), checks.weights(sample_weight, len(y))
-        if weights is not None and not weights.all():  # rows of weight zero are left out: nothing is bought of them
+        if weights is not None and not weights.all():  # nothing is bought for rows of weight zero
             if is_source(X):
                 raise ValueError("sample_weight is zero for some examples of the source; leave them out of it.")
             X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
@@ -302,7 +302,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
 
     @property
     def report_(self) -> dict[str, Any]:
-        """What was chosen, among which candidates, and why."""
+        """Which model was chosen, among which candidates, and why."""
         check_is_fitted(self, "_fit")
         return self._fit.facts if isinstance(self._fit, OnlineFit) else self._fit.fitted.facts
 

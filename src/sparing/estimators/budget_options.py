@@ -1,19 +1,20 @@
 """What the docstrings of all budget estimators share: parameters and fitted attributes."""
 
 OPTIONS = """budget : int, float, "auto" or None
-        Attributes to look at per example, from 2 to all; with ``costs``, money per example, never exceeded (by online
-        learners in expectation only). "auto" is five attributes, or all if there are fewer. None, which online learners
-        do not have, buys nothing and learns from every available value.
+        Attributes to look at per example, from 2 to all; with ``costs``, money per example, which is never exceeded (by
+        online learners in expectation only). "auto" is five attributes, or all if there are fewer. None buys nothing
+        and learns from every available value; it is not for online learners.
     learner : {"auto", "pairwise", "factor", "online"}
         "auto", "pairwise" and "factor" keep what they buy and learn from all of it
         (:class:`sparing.learners.AutoLearner`, :class:`sparing.learners.PairwiseMoments`,
         :class:`sparing.learners.FactorModel`; no lasso). "online" is one of the papers' learners, which use each
-        example once and forget it; so is "auto" above 1,000,000 attributes (lasso: 20,000), and always for the tube
-        loss. ``report_`` says what was chosen and why.
+        example once and forget it. "auto" is "online" above 1,000,000 attributes (lasso: 20,000), and always for the
+        tube loss. ``report_`` says which model was chosen, and why.
     features : {"auto", "linear", "additive"}
         What is learnt from the looks at a column. "additive": a curve, if curves predict held-out examples better than
         lines. "auto": the same, averaged with boosted trees if that is better still. "linear": a line, so that there
-        are weights, ``coef_``. Other learners than "auto", a given ``alpha`` and lasso have lines only.
+        are weights, ``coef_``. With another learner than "auto", with a given ``alpha`` and for lasso, there are only
+        lines.
     design : {"auto", "adaptive", "uniform", "moments", "two-phase"}
         Where to look. Keeping learners: "adaptive" (by variance, price, weights and looks so far; the default) or
         "uniform". Online learners: "uniform" is AERR or AELR. "moments" is DDAERR or DDAELR, the default if
@@ -69,8 +70,8 @@ RESULTS = """coef_, intercept_ : array, float
         Distinct values read, including unavailable ones that are paid for; draws, in which an online learner may repeat
         a value; the cost of the values, one each without ``costs``.
     report_ : dict
-        What was chosen (``setting``), among which candidates and with which estimated risks (``candidates``), and why
-        (``why``). If held-out examples decided, also the estimated R² on whole rows and its 90 % interval (``r2``,
+        Which model was chosen (``setting``), among which candidates with which estimated risks (``candidates``), and
+        why (``why``). If held-out examples decided, also the estimated R² on whole rows and its 90 % interval (``r2``,
         ``r2_interval``), and 1 - R² with its standard error (``risk``, ``risk_error``).
     second_moments_ : array or None
         The second moments of scaled and centred attributes that the design uses.

@@ -56,7 +56,7 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
         """Learn from all rows of X, looking at ``budget`` attributes of each.
 
         X may also be a source (:mod:`sparing.sources`); ``target`` then names its column to predict, in place of y.
-        ``sample_weight`` says how much each row counts; of a row of weight 0 nothing is bought.
+        ``sample_weight`` says how much each row counts; nothing is bought for a row of weight 0.
         """
         X, y = self._check_fit(X, y, target)
         check_classification_targets(y)

@@ -93,7 +93,7 @@ class KnownInPart:
         target_std : float, optional
             Regressors only: stop when the standard deviation is this small.
         budget : float, optional
-            The most to spend. Without any of the three, everything is bought that adds to the prediction.
+            The most to spend. Without any of these three options, everything is bought that improves the prediction.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class KnownInPart:
         return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
 
     def _catalogue(self, what: str, costs, groups) -> Catalogue:
-        """What can be bought of a new case, at these prices, or else at those of the fit."""
+        """What can be bought for a new case, at these prices or, by default, at those of the fit."""
         model, columns = self._described(what), self._columns
         if costs is None and groups is None:
             costs, groups = self.costs, self.groups

@@ -185,7 +185,7 @@ def draw(scores: np.ndarray, size: float, rng, *, shrink: float = 1.0) -> Sample
     total = scores.sum()
     chances = np.minimum(1.0, size * scores / total) if total > 0 else np.zeros_like(scores)
     indices = np.flatnonzero(rng.random(len(scores)) < chances)
-    if len(indices) == 0:  # the ridge dominates: one row will do
+    if len(indices) == 0:  # the ridge dominates, and one row is enough
         indices = np.array([np.argmax(scores)])
     return Sample(indices, np.sqrt(shrink / np.maximum(chances[indices], np.finfo(float).tiny)), scores, size)
 

@@ -1,4 +1,4 @@
-"""Learners under the papers' own names."""
+"""Learners that ask for values and are told them: the papers', under the papers' names, and ours, which keep cells."""
 
 from sparing.learners.keepers import AutoLearner, FactorModel, MeanImputed, PairwiseMoments
 from sparing.learners.losses import AnalyticLoss, hinge_loss, squared_loss, tube_loss

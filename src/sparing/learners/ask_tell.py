@@ -13,7 +13,7 @@ from sparing.types import Ledger, Query, Source
 
 
 class Loop(ABC):
-    """Asking and telling. A subclass says what it asks for, how it learns, and how many rows it can take at once."""
+    """Asking and telling. A subclass decides what it asks for, how it learns, and how many rows it takes at once."""
 
     n_attributes: int
     n_outputs: int
@@ -32,7 +32,7 @@ class Loop(ABC):
 
     @abstractmethod
     def _chunk(self) -> int:
-        """How many rows can be learnt from before the design changes or progress is reported."""
+        """The number of rows that can be processed before the design changes or progress is reported."""
 
     @abstractmethod
     def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
@@ -50,7 +50,7 @@ class Loop(ABC):
         """Prepare the first round, given the number of examples to come if it is known."""
 
     def ask(self) -> Query:
-        """What to look at of the next example; the same query until it is told."""
+        """Which attributes of the next example to look at; the same query until it is told."""
         return Query(self.n_rounds, self._asked().copy())  # the caller may write to it
 
     def _checked(self, query: Query, values, y) -> tuple[np.ndarray, np.ndarray]:

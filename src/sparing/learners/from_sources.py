@@ -8,7 +8,7 @@ from sparing.buying.shop import Shop
 from sparing.types import BatchSource, BlockSource, Ledger, OverBudget, RefusedPurchase
 
 BATCH = 1000  # examples per batch
-KEPT = 250_000  # cells kept of blocks: more rows of the same columns add little, and all families can be fitted
+KEPT = 250_000  # cells kept of blocks: more rows of the same columns add little, and all families remain affordable
 KEPT_WHOLE = 10_000_000  # cells kept if rows are whole, for which simple models suffice
 
 

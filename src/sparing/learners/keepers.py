@@ -26,8 +26,8 @@ class AutoLearner(KeepingLearner):
     Candidates are pairwise moments with several ridges, covariances shrunk toward the identity or toward a factor
     model, factor models and mean-imputed regressions, as far as their cost allows. Each is fitted to some of the
     examples and predicts the targets of the others from the cells that were seen. Of those that are not clearly worse
-    than the best, the ones under which held-out cells are likeliest together are averaged, fitted to all examples, and
-    shrunk toward the mean target as far as held-out targets ask for it. ``fitted.facts`` says what was chosen and why.
+    than the best, the ones whose correlations fit held-out cells best are averaged, fitted to all examples, and shrunk
+    toward the mean target as far as held-out targets suggest. ``fitted.facts`` says which model was chosen, and why.
     Other parameters are those of :class:`KeepingLearner`.
 
     Parameters
@@ -65,16 +65,16 @@ class AutoLearner(KeepingLearner):
 class PairwiseMoments(KeepingLearner):
     r"""Keeps what it buys, estimates covariances from pairs seen together, and solves the normal equations.
 
-    :math:`w = (C_+ + \mathrm{ridge})^{-1} c`, where every entry of C is an average over the examples that saw both of a
-    pair, and negative eigenvalues, which are due to noise, are set to zero. Memory and time are those of a d × d
-    matrix: for d up to some ten thousand. Other parameters are those of :class:`KeepingLearner`.
+    :math:`w = (C_+ + \mathrm{ridge})^{-1} c`, where every entry of C is an average over the examples in which both
+    attributes were seen. Negative eigenvalues, which are due to noise, are set to zero. Memory and time are those of a
+    d × d matrix, so d may be up to some ten thousand. Other parameters are those of :class:`KeepingLearner`.
 
     Parameters
     ----------
     ridge : float or "auto"
-        Added to the diagonal of the covariance, for attributes as they are. "auto" is half the most negative
-        eigenvalue, which measures the noise, for attributes in units of their standard errors; for whole rows it is
-        chosen by cross-validation.
+        Added to the diagonal of the covariance, for attributes in their own units. "auto" is half the most negative
+        eigenvalue, which measures the noise, for attributes in units of their standard errors. If whole rows are
+        bought, it is chosen by cross-validation.
     penalty : {"ridge", "lasso"}
         "lasso" follows the path of :math:`\frac12 w^T C w - c^T w + \alpha \|w\|_1` on the repaired covariance.
     alpha : float or "auto"
@@ -130,7 +130,7 @@ class PairwiseMoments(KeepingLearner):
 class FactorModel(KeepingLearner):
     """Keeps what it buys and models attributes and targets as a few common factors plus noise, fitted by EM.
 
-    Best where looks are few, and for very wide data: time and memory are linear in cells and attributes. Other
+    It is best if looks are few, and for very wide data: time and memory are linear in cells and attributes. Other
     parameters are those of :class:`KeepingLearner`.
 
     Parameters

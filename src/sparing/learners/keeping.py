@@ -68,7 +68,7 @@ class KeepingLearner(Saved, Loop):
     n_examples : int, optional
         The number of examples to come, if it is known: the uniform start takes at most a fifth of them.
     n_outputs : int
-        Targets learnt at once from the same cells.
+        Number of targets, which are learnt from the same cells.
     random_state : int
         Every query is a pure function of this seed, its round and what was told before.
     """
@@ -121,7 +121,7 @@ class KeepingLearner(Saved, Loop):
     # Asking and telling ----------------------------------------------------------------------------------------------
 
     def begin(self, n_examples: int | None = None) -> None:
-        """Make room for what will be bought, as far as that is known."""
+        """Reserve memory for the cells that will be bought, if their number is known."""
         if n_examples and self.budget is not None and self.total_budget is None:
             self.bought.reserve(n_examples, self.buyer.expected_cells(n_examples))
 
@@ -224,7 +224,7 @@ class KeepingLearner(Saved, Loop):
         self._follow(variances, share, shop.total(counts) / np.diff(shop.starts))
 
     def _follow(self, variances, weights=None, looks=None) -> None:
-        """From now on, draw by a design; if variances are known, it also skips attributes that are not worth a look."""
+        """From now on, draw by a design, which skips attributes that are not worth a look if variances are known."""
         in_all = max(self.n_examples or 0, 2 * self.n_rounds)
         if self.second_moments is None or not in_all:
             self.buyer.follow_design(designs.adaptive, variances, weights, looks=looks)
@@ -305,7 +305,7 @@ class KeepingLearner(Saved, Loop):
         """The weights: (d,), or (n_outputs, d) for several outputs; a model of curves or trees has none."""
         if not self.fitted.is_linear:
             raise AttributeError(
-                "this model has categories, curves or trees in place of weights; use fitted.predict and fitted.effect, "
+                "this model has categories, curves or trees instead of weights; use fitted.predict and fitted.effect, "
                 "or pass features='linear' and numeric columns only."
             )
         weights = self.fitted.weights
@@ -339,7 +339,7 @@ class KeepingLearner(Saved, Loop):
 
     @property
     def blind_spots(self) -> str:
-        """What can never be learnt with this budget, in words; "" if there is nothing."""
+        """A warning about what this budget can never buy or learn; "" if there is nothing."""
         return self.buyer.shop.blind_spots()
 
     def merge(self, others: Iterable["KeepingLearner"]) -> Self:

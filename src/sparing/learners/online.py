@@ -55,8 +55,8 @@ class StepRule(NamedTuple):
 class OnlineLearner(Memory, Loop):
     r"""Learns a linear model from a few attributes of each example, one example after another.
 
-    It has a design of looks, a loss and a step rule; the algorithms differ in these three. A learner is one sequence
-    of rounds: do not tell or run it from two threads at once.
+    The algorithms differ in three things: the design of their looks, the loss and the step rule. A learner is one
+    sequence of rounds: do not call ``tell`` or ``run`` from two threads at once.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class OnlineLearner(Memory, Loop):
     norm_bound : float
         X: the largest norm of an example (2-norm for ridge, largest entry for lasso), which is 1 in the theorems.
     n_outputs : int
-        Targets learnt at once from the same looks; each has its own ball and step size.
+        Number of targets, which are learnt from the same looks; each has its own ball and step size.
     random_state : int
         Every query is a pure function of this seed, its round and what was told before.
     """

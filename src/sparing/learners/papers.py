@@ -95,7 +95,7 @@ class DDAELR(DDAERR):
 class TwoPhase(OnlineLearner):
     r"""Estimates E[x_i^2] from uniform looks in phase one and draws by the estimates in phase two.
 
-    A pilot that was bought elsewhere takes the place of phase one: see ``recall``.
+    A pilot that was bought elsewhere replaces phase one: see ``recall``.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class TwoPhase(OnlineLearner):
         Fraction of phase two's draws that stays uniform, so that a poor estimate cannot exclude an attribute. Zero is
         allowed only with a positive epsilon.
     pilot_step_scale : float, optional
-        Multiplies the step size of phase one in place of ``step_scale``, which then applies to phase two only.
+        Multiplies the step size of phase one instead of ``step_scale``, which then applies to phase two only.
     renew : bool
         Update the second moments in phase two from the draws that estimate the gradient, and use the new estimates
         whenever the number of examples has doubled (KS, long version, section 3.2). No theorem covers this: attributes

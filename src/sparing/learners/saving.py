@@ -16,7 +16,7 @@ Groups = dict[str, Mapping[str, Any]]
 
 
 class Saved(ABC):
-    """``state`` and ``from_state`` for a dataclass that says which arrays it has besides its parameters."""
+    """``state`` and ``from_state`` for a dataclass that names its arrays besides its parameters."""
 
     @abstractmethod
     def _arrays(self) -> Groups:

@@ -1,1 +1,1 @@
-"""Models of cells: pure functions that know nothing of asking, of money or of the order of arrival."""
+"""Models of cells: pure functions, which do not depend on how cells were asked for, paid for or ordered."""

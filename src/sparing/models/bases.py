@@ -46,7 +46,7 @@ class Basis:
 
     @property
     def columns_of_functions(self) -> np.ndarray:
-        """The number of the column that each function is of."""
+        """The number of the column of each function."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.starts))
 
     @property
@@ -82,7 +82,7 @@ class Basis:
         return expanded
 
     def summary(self, expanded: Cells) -> Summary:
-        """The summary of the cells that functions were learnt from; without lines and weights, means 0, variances 1."""
+        """The summary of the cells from which functions were learnt; means 0, variances 1 without lines and weights."""
         if self.kind == LINES or expanded.is_weighted:
             return summarize(expanded)
         ones = np.ones(expanded.n_attributes)
@@ -133,7 +133,7 @@ def transformed(kind: Kind | None, levels: np.ndarray | None, learnt: Cells, *ot
 
 
 def _by_column(cells: Cells) -> tuple[np.ndarray, list[tuple[int, slice]]]:
-    """An order of cells by column, and every column that was looked at, with the places of its cells in that order."""
+    """An order of cells by column, and the columns that were looked at, with the positions of their cells in it."""
     attributes = cells.attributes.astype(np.min_scalar_type(cells.n_attributes))  # few bytes are sorted digit by digit
     order = np.argsort(attributes, kind="stable")
     columns, firsts = np.unique(attributes[order], return_index=True)
@@ -180,14 +180,14 @@ def _column(kind: Kind, looks: np.ndarray) -> Column:
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
-    """As ``np.unique``, which takes ten times as long on few values."""
+    """The same as ``np.unique``, which takes ten times as long on few values."""
     ordered, is_first = np.sort(values), np.ones(values.size, bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_first]
 
 
 def _quantiles(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """As ``np.quantile``, bit for bit: its other options take it longer than the work on few values."""
+    """The same as ``np.quantile``, bit for bit, without its options, which take most of the time on few values."""
     ordered, places = np.sort(values), (values.size - 1) * probabilities
     before = places.astype(np.int64)
     low, high, part = ordered[before], ordered[np.minimum(before + 1, values.size - 1)], places - before
@@ -233,6 +233,6 @@ def _uncorrelated(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _spreads(values: np.ndarray) -> np.ndarray:
-    """As ``values.std(axis=0)``, bit for bit, in half the time where values are few."""
+    """The same as ``values.std(axis=0)``, bit for bit, in half the time if values are few."""
     distances = values - np.add.reduce(values) / len(values)
     return np.sqrt(np.add.reduce(distances * distances) / len(values))

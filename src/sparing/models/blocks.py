@@ -10,7 +10,7 @@ FEWEST_BLOCKS = 4  # with fewer blocks than folds, examples are treated as indep
 def block_numbers(*parts: Cells) -> np.ndarray | None:
     """The number of each example's block, 0, 1, ...; None if there are no blocks, or too few of them.
 
-    Several cells are parts of one data set.
+    Several stores of cells are parts of one data set.
     """
     if parts[0].blocks is None:
         return None

@@ -20,7 +20,7 @@ def covariance_gradients(
     """
 
     def add(first, last):
-        gradients, likelihood = np.zeros_like(covariance), np.zeros(2 * LINE)[LINE : LINE + 1]  # threads share no line
+        gradients, likelihood = np.zeros_like(covariance), np.zeros(2 * LINE)[LINE : LINE + 1]  # no shared cache line
         add_covariance_gradients(covariance, data.looks, first, last, data.block(last), gradients, likelihood)
         return gradients, float(likelihood[0])
 

@@ -18,8 +18,8 @@ from sparing.models.risk import SeenParts, explained_by_others, seen_parts
 from sparing.models.summary import Summary
 
 STANDARD_ERRORS = 1.0  # candidates within this many standard errors of the best, by paired differences, are averaged
-CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best is excluded, whatever its likelihood
-OUTLYING = 0.1  # fraction of examples that a model of the attributes need not make likely
+CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best is excluded, whatever its correlations
+OUTLYING = 0.1  # fraction of examples that may be outliers under a model of the attributes
 LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
 PREDICTED = 1e6  # the same limit, for each fold, where cells are predicted from one another
@@ -77,7 +77,7 @@ class Fits(NamedTuple):
     columns: np.ndarray | None = None  # the column of each function, if there are functions
 
     def seen(self, cells: Cells, chosen: Sequence[int]) -> list[SeenParts]:
-        """What some of them predict from the seen part of examples, and how likely they make it."""
+        """Predictions of some candidates from the seen part of examples, and their likelihood ratios."""
         data = StandardizedCells(cells, self.summary)
         found = (seen_parts(data, self.candidates[c].attributes(), self.candidates[c].weights) for c in chosen)
         return [SeenParts(np.clip(predictions, *self.target_range), likely) for predictions, likely in found]
@@ -104,7 +104,7 @@ class CrossValidation:
     names: list[tuple[int, str]]  # which family, and the setting
     targets: np.ndarray  # (n_examples, n_outputs), standardized
     predictions: np.ndarray  # (n_candidates, n_examples, n_outputs)
-    log_ratios: np.ndarray  # of what was seen of the attributes, together over apart: (n_candidates, n_examples)
+    log_ratios: np.ndarray  # log-likelihoods of seen cells less those of uncorrelated ones: (n_candidates, n_examples)
     parts: Sequence[SplitOfFunctions]
     fits: list[Fits]  # one for each split
     examples: np.ndarray  # the weight of each example: (n_examples,)
@@ -120,15 +120,16 @@ class CrossValidation:
 
     @cached_property
     def surprises(self) -> np.ndarray:
-        """How much less likely cells are together than apart under each candidate: (n_candidates, n_examples).
+        """How badly each candidate's correlations fit the cells of each example: (n_candidates, n_examples).
 
-        A Gaussian gives a few examples next to no probability, and their mean would decide alone. So each example may
-        instead be one of uncorrelated attributes, which limits what it can say against a model.
+        It is the negative log-likelihood ratio to uncorrelated attributes of the same variances. Under a Gaussian, a
+        few examples have next to no probability, and would decide alone. So each example may be an outlier, of
+        uncorrelated attributes, which limits what it can say against a model.
         """
         return -self.examples * np.logaddexp(np.log1p(-OUTLYING) + self.log_ratios, np.log(OUTLYING))
 
     def held_out(self, chosen: Sequence[int]) -> np.ndarray:
-        """Average predictions by some candidates, of targets, and with a part hidden: (2, n_examples, n_outputs)."""
+        """Average predictions by candidates, from what was seen and with a part hidden: (2, n_examples, n_outputs)."""
         less = [
             np.mean([part.predictions for part in fits.seen(split.hidden, chosen)], axis=0)
             for split, fits in zip(self.parts, self.fits, strict=True)
@@ -139,11 +140,11 @@ class CrossValidation:
         """The best of these candidates, and all that are statistically indistinguishable from it.
 
         Errors from seen parts hardly distinguish models that differ on whole rows: regression on mean-imputed rows
-        predicts well from a few values, but is wrong for whole rows unless attributes are uncorrelated. So among the
-        candidates that are not clearly worse, only those compete under which held-out cells are likeliest together,
-        rather than apart; but all of them do if none is better in this than the mean target, the last candidate, whose
-        attributes are uncorrelated. Likelihoods of attributes that are rarely anything but zero are mostly those of
-        zeros, so candidates whose correlations mislead are left out (:meth:`misleads`).
+        predicts well from a few values, but is wrong for whole rows unless attributes are uncorrelated. So of the
+        candidates that are not clearly worse, only those compete whose correlations fit held-out cells best. If none
+        fits better than the last candidate, the mean target, whose attributes are uncorrelated, all of them compete.
+        The likelihood of an attribute that is rarely anything but zero is mostly that of its zeros, which almost any
+        correlation makes likelier. So candidates whose correlations mislead are left out (:meth:`misleads`).
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
         chosen = self._likeliest(near)
@@ -155,12 +156,12 @@ class CrossValidation:
         return min(chosen, key=lambda c: float(self.losses[c].mean())), chosen
 
     def _likeliest(self, near: Sequence[int]) -> list[int]:
-        """Of candidates that are not clearly worse, the best among those under which cells are likeliest together."""
+        """Of candidates that are not clearly worse, the best among those whose correlations fit held-out cells best."""
         likeliest = self.indistinguishable(self.surprises, [*near, len(self.names) - 1])
         return self.indistinguishable(self.losses, [c for c in near if c in likeliest] or near)
 
     def misleads(self, candidate: int) -> bool:
-        """Whether cells are farther from what a candidate predicts of them from others than from their means."""
+        """Whether a candidate predicts held-out cells from the others of their example worse than their means do."""
         taken = [judgeable(split.judged, PREDICTED) for split in self.parts]
         gains = [
             cells.weights
@@ -194,8 +195,8 @@ def cross_validate(
 ) -> CrossValidation:
     """Judge all candidates of all families on every split; ``step`` is called after each family.
 
-    Curves are learnt anew from what each split learns from: with few looks per column, knots and scores that knew the
-    held-out cells made curves look better than they are, and errors of some small tables many times larger.
+    Each split learns curves from its own training examples. With few looks per column, knots and scores that used
+    held-out cells would make curves look better than they are, and the errors of some small tables many times larger.
     """
     names: list[tuple[int, str]] = []
     targets, predictions, likelihoods, fits = [], [], [], []

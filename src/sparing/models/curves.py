@@ -26,7 +26,7 @@ class Column(NamedTuple):
         return here + part[:, None] * (self.values[left + 1] - here)
 
     def place(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The number of the knot before each value, and which part of the way to the next knot it is."""
+        """The number of the knot before each value, and its position between this knot (0) and the next (1)."""
         left = self.knots[1:-1].searchsorted(x)
         before = self.knots[left]
         part = (x - before) / (self.knots[left + 1] - before)

@@ -1,4 +1,4 @@
-"""What all models share that are fitted to cells by expectation-maximisation (EM)."""
+"""What the models share that are fitted to cells by expectation-maximisation (EM)."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from sparing.cells import Cells, OnePart
 from sparing.kernels.sweep import Block, Looks, new_block
 from sparing.models.summary import Summary
 
-WORTH_THREADS = 50_000  # cells from which threads are faster; on 20,000 they take 1.7 times the processor time of one
+WORTH_THREADS = 50_000  # cells from which threads are faster; with 20,000, they take 1.7 times the processor time
 PARTS = 4  # parts of a sum over many examples; a constant, so that results do not depend on the number of cores
 
 
@@ -50,7 +50,7 @@ class StandardizedCells(Standardization, OnePart):
         self._blocks: dict[int, Block] = {}
 
     def __sizeof__(self) -> int:
-        """Schedulers such as Dask's decide by it what to move and what to write to disk."""
+        """Size in bytes, by which schedulers such as Dask's decide what to move and what to write to disk."""
         return object.__sizeof__(self) + sum(of.nbytes for of in (*self.looks, self.places, self.rows))
 
     def in_parts(self, task: Callable, first: int = 0, last: int | None = None) -> list:
@@ -68,7 +68,7 @@ class StandardizedCells(Standardization, OnePart):
         return ThreadPoolExecutor(os.cpu_count())
 
     def up_to(self, rows: float) -> int:
-        """The number of examples, which come first, that have no more cells and targets than this."""
+        """The number of examples that have at most this many cells and targets; they come first."""
         return int(np.searchsorted(self.rows, rows, side="right"))
 
     def block(self, last: int) -> Block:

@@ -1,4 +1,4 @@
-"""What a choice of models says of itself: the facts of a report."""
+"""The facts of a report: which model was chosen, among which candidates, and why."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,17 +20,17 @@ def explained(
     factor: np.ndarray,
     model: FittedModel,
 ) -> dict[str, Any]:
-    """What was chosen, among which candidates, and why."""
+    """Which model was chosen, among which candidates, and why."""
     names = [(competing[at].name, setting) for at, setting in judged.names]
     family, setting = names[best]
     used = sorted({names[c][0] for c in chosen})
     kind = LINES if model.basis is None else model.basis.kind
     curves = "lines" if kind == LINES else f"curves ({kind.name})"
-    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is taken"
+    others = f"the average of the {len(chosen)} within {STANDARD_ERRORS:g} standard error of it is used"
     trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (
         f"of {len(names)} candidates with {curves}, {family} ({setting}) predicts held-out targets best, among those "
-        f"that make what was seen likeliest; {others if len(chosen) > 1 else 'no other is near it'} "
+        f"whose correlations fit held-out values best; {others if len(chosen) > 1 else 'no other is near it'} "
         f"({', '.join(used)}){_shrunk(factor)}{trees}"
     )
     excess = judged.losses - judged.losses[best]
@@ -51,9 +51,9 @@ def explained(
 
 
 def _shrunk(factor: np.ndarray) -> str:
-    """What is done to predictions before they are used, in words."""
+    """How predictions are shrunk before they are used, in words."""
     if not factor.any():
-        return ", but held-out targets do not clearly follow its predictions: the mean target is taken"
+        return ", but held-out targets do not clearly follow its predictions: the mean target is used"
     if factor.min() >= 0.95:  # not worth a word
         return ""
     return f", shrunk toward the mean target (factor {', '.join(f'{part:.2f}' for part in factor)})"

@@ -13,7 +13,7 @@ from sparing.models.factor_gradients import factor_gradients
 from sparing.models.gaussian import Candidate, Gaussian
 from sparing.models.pair_moments import pair_moments
 
-PRIOR = 4.0  # prior sample size by which loadings are shrunk toward zero
+PRIOR = 4.0  # prior sample size with which loadings are shrunk toward zero
 LEAST_NOISE = 1e-3  # smallest noise, as a fraction of an attribute's variance
 DECREASE = 0.01  # largest decrease of the log-likelihood per example that an iteration may have
 MOST_CAUTION = 1e6
@@ -65,10 +65,10 @@ def em_step(
     EM regresses each attribute on the expected factors: with :math:`A_i = \sum E[z z^T]` over the :math:`n_i` examples
     that saw it, its loadings move by :math:`(A_i + \kappa I)^{-1} (\psi_i g_i - \kappa L_i)`, where :math:`g_i` is the
     gradient of the log-likelihood. Here :math:`(n_i + q) S` replaces :math:`A_i`: S is the mean of :math:`E[z z^T]`
-    over all examples, and q the number of factors that an example informs about. If the examples of an attribute are a
-    random sample, :math:`A_i` is below twice that, so that the likelihood nearly always increases, and no matrix is
-    stored per attribute. If they are not, a larger ``caution`` multiplies it. Expanding the factors' covariance to S
-    and folding it back into the loadings replaces many iterations by one (Liu, Rubin & Wu 1998).
+    over all examples, and q the number of factors that an example informs about. So no matrix is stored per attribute.
+    If the examples of an attribute are a random sample, :math:`A_i` is below twice its replacement, and the likelihood
+    nearly always increases. Otherwise the replacement is multiplied by a larger ``caution``. Expanding the factors'
+    covariance to S and folding it back into the loadings replaces many iterations by one (Liu, Rubin & Wu 1998).
     """
     loadings, noise = factors
     rank = loadings.shape[1]
@@ -88,7 +88,8 @@ def em_step(
 def em_iterates(data: StandardizedCells, factors: kernel.Factors) -> Iterator[kernel.Factors]:
     """The iterates of EM; an iteration that decreases the likelihood is undone and repeated with more caution.
 
-    A decrease is one of the likelihood both with and without the prior, which parameter expansion ignores.
+    It counts as decreased if it decreases both with and without the prior, because parameter expansion ignores the
+    prior.
     """
     gradients, caution = data.summed(factor_gradients, factors), 1.0
     while True:

@@ -18,11 +18,11 @@ from sparing.models.summary import Summary
 
 RANKS = (5, 20)  # of factor models
 STOPS = (5, 10, 20, 40)  # EM iterations after which a factor model is a candidate: too many overfit
-TOWARD_IDENTITY = (50.0, 15.0, 5.0, 2.0)  # prior sample sizes by which a covariance is shrunk toward the identity
+TOWARD_IDENTITY = (50.0, 15.0, 5.0, 2.0)  # prior sample sizes with which a covariance is shrunk toward the identity
 USUAL_PRIOR = 5.0
 ITERATIONS = 30  # EM iterations of a full covariance with a single prior sample size
-CONTINUED = 10  # EM iterations for each of several, each started from the one before
-TOWARD_FACTORS = 20.0  # prior sample size by which a covariance is shrunk toward a factor model
+CONTINUED = 10  # EM iterations for each of several prior sample sizes, each started from the one before
+TOWARD_FACTORS = 20.0  # prior sample size with which a covariance is shrunk toward a factor model
 FROM_FACTORS = 40  # EM iterations started from the factor model
 
 
@@ -52,13 +52,13 @@ class Family:
     ----------
     name : str
     fits : callable
-        From cells and their summary to candidates: the same settings in the same order, whatever the cells. If it is a
+        From cells and their summary to candidates, always with the same settings in the same order. If it is a
         generator, candidates are fitted one after another, as far as they are needed.
     usual : int
         The candidate to use if models cannot be compared.
     seconds : callable
-        From the size to the seconds that a fit takes on one core of 2020, by count of operations: within a factor of
-        three as measured by ``benchmarks/keeping_speed.py``.
+        From the size to the seconds that a fit takes on one core of 2020, by a count of operations. It is right within
+        a factor of three, as measured by ``benchmarks/keeping_speed.py``.
     """
 
     name: str

@@ -10,9 +10,9 @@ JUDGES = 20_000  # maximum number of held-out examples that candidates are compa
 
 
 def folds(cells: Cells, n: int = FOLDS) -> np.ndarray:
-    """The fold of each example. A block lies within one fold; without blocks, spaced examples take turns.
+    """The fold of each example. A block lies within one fold; without blocks, examples are dealt out in turn.
 
-    An example has the same fold among all examples as in the subset that :func:`thinned` leaves.
+    An example has the same fold among all examples as in the subset that :func:`thinned` returns.
     """
     if cells.blocks is not None and block_numbers(cells) is not None:
         return cells.blocks % n

@@ -17,11 +17,11 @@ from sparing.models.gaussian import FittedModel, Gaussian
 
 # Set on some splits of 20 tables; docs/forecasts.md shows others.
 STEEP, OF_CLASSES = 0.5, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
-TELLING_LOOKS = 50.0  # per attribute: where they found nothing but lines, the exponent is half as large
-GRADES = 20  # a target of no more distinct values is a class or a grade
+TELLING_LOOKS = 50.0  # looks per attribute at which the exponent of a model of lines is half as large
+GRADES = 20  # a target with at most this many distinct values is a class or a grade
 FARTHEST = 10.0  # multiple of the pilot's looks beyond which no smaller error is forecast
 LEARNT = 0.75  # fraction of the pilot in a training fold of cross-validation
-REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean logarithm of the error over the noise: of unshrunk lines, and of the mean target
+REDUCIBLE, UNKNOWN = 0.15, 0.5  # mean of log(error / noise) for unshrunk lines, and for the mean target
 RUN_TO_RUN = 0.15  # relative standard deviation of the error of one run
 
 MOST_NOISE = 0.98  # part of the target's variance
@@ -40,7 +40,7 @@ def few_errors(model: FittedModel, pilot: Cells, looks: float, generator: np.ran
 
 
 def mean_exponent(model: FittedModel, pilot: Cells) -> float:
-    """Of learning curves of such models: what many looks did not find, more looks will hardly find either."""
+    """The mean exponent of learning curves: what many looks did not reveal, more looks will hardly reveal either."""
     curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
     if not is_informative(model):
         return STEEP
@@ -63,7 +63,7 @@ class World(NamedTuple):
 
     @property
     def target_variance(self) -> float:
-        """Explained and noise."""
+        """The variance of the target: explained part and noise."""
         return float(self.weights @ self.attributes.times(self.weights[:, None])[:, 0]) + self.noise
 
     def simulate(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -73,9 +73,9 @@ class World(NamedTuple):
 
 
 def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
-    """A world that a linear model of the pilot leaves possible, where most of the model's error is noise.
+    """A world that agrees with a linear model of the pilot, in which most of the model's error is noise.
 
-    The further predictions are shrunk toward the mean target, the less is known of what more rows would explain.
+    The more predictions are shrunk toward the mean target, the less is known about what more rows would explain.
     """
     kept = float(model.facts["shrinkage"][0]) if is_informative(model) else 0.0
     reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN)
@@ -85,7 +85,7 @@ def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
 
 
 def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: np.random.Generator) -> np.ndarray:
-    """Errors of ridge regression on so many whole rows of one possible world; NaN for fewer than two."""
+    """Errors of ridge regression on this many whole rows of one possible world; NaN for fewer than two rows."""
     most = max(2, int(SIMULATED / pilot.n_attributes))
     world = possible_world(model, generator)
     with one_blas_thread(True):  # for many small regressions
@@ -95,14 +95,14 @@ def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: n
 
 
 def ridge_error(world: World, X: np.ndarray, y: np.ndarray) -> float:
-    """The exact error in a world of ridge regression on these rows, over that of the mean target."""
+    """The exact error of ridge regression on these rows of a world, over that of the mean target."""
     weights = ridge_weights(X, y)
     shift = y.mean() + (world.attributes.means - X.mean(axis=0)) @ weights - world.attributes.means @ world.weights
     return relative_error(world, weights) + float(shift**2) / world.target_variance
 
 
 def ridge_weights(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Those of scikit-learn's StandardScaler and RidgeCV, whose checks take most of the time of small regressions."""
+    """The weights of scikit-learn's StandardScaler and RidgeCV, without their checks, which take most of the time."""
     scales = X.std(axis=0)
     scales[scales == 0] = 1.0
     Z, targets = (X - X.mean(axis=0)) / scales, y - y.mean()

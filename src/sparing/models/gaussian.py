@@ -85,7 +85,7 @@ class Gaussian:
         return self.loadings @ (self.loadings.T @ weights) + self.noise[:, None] * weights
 
     def variances_along(self, rows: sparse.csr_array) -> np.ndarray:
-        """The variance of the combination of variables that each sparse row gives."""
+        """The variance of each linear combination of the variables; a sparse row holds its coefficients."""
         if self.dense is not None:
             return np.asarray(rows.multiply(rows @ self.dense).sum(axis=1)).ravel()
         return np.sum((rows @ self.loadings) ** 2, axis=1) + rows.power(2) @ self.noise
@@ -123,18 +123,18 @@ class FittedModel:
     weights : array of shape (d, n_outputs)
     intercept : array of shape (n_outputs,)
     residual_variance : array of shape (n_outputs,)
-        The model's estimate of the variance that the weights leave unexplained on whole rows.
+        The model's estimate of the variance that its predictions leave unexplained on whole rows.
     attributes : Gaussian
         Means and covariance of the attributes.
     calibration : Calibration
-        From the variance that the Gaussian leaves unexplained to the errors that held-out examples show.
+        Turns the variance that the Gaussian leaves unexplained into that of held-out errors.
     facts : dict
-        What was chosen, among which candidates, and why.
+        Which model was chosen, among which candidates, and why.
     basis : Basis, optional
         The functions of columns that weights and Gaussian refer to, instead of the attributes themselves.
     trees : BoostedTrees, optional
-        Trees whose predictions are averaged with the others. Their weight is ``trees_share``, or
-        ``trees_share_in_part`` for rows with a missing value, where trees have more to add.
+        Trees whose predictions are averaged with those of the weights. Their share is ``trees_share``, or
+        ``trees_share_in_part`` for rows with a missing value, to which trees have more to add.
     target_range : pair of arrays of shape (n_outputs,), optional
         The smallest and the largest target seen, if predictions of a regressor must stay within them.
     """
@@ -219,7 +219,7 @@ class FittedModel:
     def effect(self, column: int) -> tuple[np.ndarray, np.ndarray]:
         """Some values of a column, and what the column adds to the prediction at these values, without trees.
 
-        In between this is linear; outside it is constant, unless the model is linear.
+        It is linear between them, and constant outside unless the model is linear.
         """
         if self.basis is None:
             values = self.attributes.means[column] + np.array([-2.0, 0.0, 2.0]) * self.spreads[column]

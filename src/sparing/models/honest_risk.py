@@ -13,7 +13,7 @@ from sparing.models.summary import Summary
 
 # Set by likelihood on some splits of 19 tables; docs/forecasts.md shows others.
 UNSEEN_DOUBT = 0.4  # relative standard deviation of the model's estimate of what unseen values explain
-BASIC_DOUBT = 0.05  # relative standard deviation of the error from seen parts, since the final model is another fit
+BASIC_DOUBT = 0.05  # relative standard deviation of the error from seen parts, because the final model is another fit
 LEVEL = 0.9  # of intervals
 
 
@@ -36,7 +36,7 @@ class WholeRowRisk(NamedTuple):
 
     @property
     def _hazard(self) -> float:
-        """The density where it is cut off, of a standard normal distribution."""
+        """The hazard of a standard normal distribution at the cut."""
         z = self.center / self.spread
         return float(np.exp(-(z**2) / 2 - log_ndtr(z)) / np.sqrt(2 * np.pi))
 
@@ -45,7 +45,7 @@ class WholeRowRisk(NamedTuple):
         return self.center - self.spread * ndtri((1.0 - probability) * ndtr(self.center / self.spread))
 
     def draw(self, n: int, generator: np.random.Generator) -> np.ndarray:
-        """Errors that the data leave possible."""
+        """Draws from this distribution."""
         return self.quantile(generator.random(n))
 
     @property

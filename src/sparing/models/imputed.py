@@ -15,10 +15,10 @@ RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # in sums of squares o
 def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
     r"""Ridge regression on mean-imputed rows of standardized attributes, with several ridges.
 
-    Its normal equations are the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, without a division by how often a pair
-    was seen, so they need no repair. If attributes are uncorrelated, the mean is the best guess of an unseen value,
-    and this is the right regression; otherwise it is biased for whole rows. Rarely seen attributes have a larger ridge:
-    the noise of their weights does harm on whole rows, though hardly on rows seen in part.
+    Its normal equations have the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, which are not divided by how often a
+    pair was seen, so they need no repair. If attributes are uncorrelated, the mean is the best guess of an unseen
+    value, and this is the right regression; otherwise it is biased for whole rows. Rarely seen attributes have a larger
+    ridge, because the noise of their weights is harmful on whole rows, though hardly on rows seen in part.
     """
     moments, spreads = pair_moments(cells, summary), summary.spreads
     gram = moments.attributes * moments.counts / np.outer(spreads, spreads)

@@ -36,15 +36,15 @@ def pair_moments(cells: Cells, summary: Summary) -> PairMoments:
 
 
 class PairSums(NamedTuple):
-    """What a pass over cells collects of pairs: upper halves of matrices, row after row."""
+    """Sums over pairs from one pass over cells: upper halves of matrices, row after row."""
 
     sums: np.ndarray  # of products of both
     counts: np.ndarray  # examples in which both were seen, in as few bytes as that takes; or the sum of their weights
     with_targets: np.ndarray  # sums of products of attributes and targets: (d, n_outputs)
-    places: np.ndarray | None = None  # of the pairs that were seen in these halves, in order; None: all are here
+    places: np.ndarray | None = None  # positions in these halves of the pairs that were seen; None if all are here
 
     def plus(self, other: "PairSums") -> "PairSums":
-        """Of the cells of both."""
+        """The sums over the cells of both."""
         most = int(self.counts.max(initial=0)) + int(other.counts.max(initial=0))
         few = np.result_type(self.counts, other.counts)
         places = self._places_of_both(other)
@@ -58,7 +58,7 @@ class PairSums(NamedTuple):
         return PairSums(sums, counts, self.with_targets + other.with_targets, places)
 
     def of_all_pairs(self) -> "PairSums":
-        """The same with an entry for each pair; zero for one that was never seen together."""
+        """The same with an entry for every pair, zero for pairs that were never seen together."""
         if self.places is None:
             return self
         sums, counts = np.zeros(self._n_pairs), np.zeros(self._n_pairs, self.counts.dtype)
@@ -66,7 +66,7 @@ class PairSums(NamedTuple):
         return PairSums(sums, counts, self.with_targets)
 
     def of_seen_pairs(self) -> "PairSums":
-        """The same without pairs that were never seen together, if most were not: wide rows in few chunks."""
+        """The same without pairs that were never seen together, if these are most: so for wide rows in few chunks."""
         places = np.flatnonzero(self.counts)
         if places.size > FEW_PAIRS * self._n_pairs:
             return self
@@ -85,7 +85,7 @@ class PairSums(NamedTuple):
 
 
 def pair_sums(cells: Cells, summary: Summary, seen_only: bool = False) -> PairSums:
-    """Of these cells; without pairs that were never seen, if that takes less memory."""
+    """The sums over these cells; without pairs that were never seen, if that takes less memory."""
     d, targets = cells.n_attributes, cells.n_outputs
     upper = d * (d + 1) // 2
     sums, seen, with_targets = np.zeros(upper), np.zeros(upper, np.int32), np.zeros((d, targets))
@@ -106,7 +106,7 @@ def pair_sums(cells: Cells, summary: Summary, seen_only: bool = False) -> PairSu
 
 
 def _in_few_bytes(counts: np.ndarray) -> np.ndarray:
-    """The same in the smallest type that holds them, if they are integers."""
+    """The same numbers in the smallest type that holds them, if they are integers."""
     return counts if counts.dtype.kind == "f" else counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
 
 

@@ -24,11 +24,11 @@ LEFT_OUT = 20  # maximum number of groups of blocks in the jackknife for standar
 class RepairedCovariance:
     r"""Pairwise covariances without their negative eigenvalues, in units :math:`\sqrt{D_i}` of the attributes.
 
-    The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger. Units
-    decide what a ridge shrinks: ``"raw"`` takes attributes as they are, ``"looks"`` takes
+    The most negative eigenvalue measures the noise, and so do the counts; ridges are multiples of the larger of the
+    two. Units decide what a ridge shrinks: ``"raw"`` takes attributes as they are, ``"looks"`` takes
     :math:`D_i \propto s_i^2 / n_i`. The latter follows from the standard error of the risk: that of :math:`w^T C w` is
     :math:`\sqrt{\sum_{ij} w_i^2 w_j^2 s_i^2 s_j^2 / n_{ij}}`, and as pairs are seen in proportion to the product of
-    both counts, it is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
+    both counts, this is a ridge :math:`\propto \sum_i w_i^2 s_i^2 / n_i`.
     """
 
     def __init__(self, moments: PairMoments, summary: Summary, units: str):
@@ -134,11 +134,11 @@ def given_model(cells: Cells, penalty: str, strength: float, levels: np.ndarray 
 def standard_errors(cells: Cells, weights: np.ndarray, ridge: float | None = None) -> np.ndarray:
     r"""Standard errors of the weights due to the noise of the moments, with the ridge held fixed.
 
-    The error of :math:`c - C w` in coordinate i is that of a mean of :math:`x_i - \bar x_i` times the residual over the
-    :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those. If fourth moments are
-    products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
-    :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, plus
-    :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the diagonal. For whole rows they are those of least squares.
+    The error of :math:`c - C w` in coordinate i has two parts: that of a mean of :math:`x_i - \bar x_i` times the
+    residual over the :math:`n_i` looks at it, and that of seeing :math:`x_j` in only :math:`n_{ij}` of those examples.
+    If fourth moments are products of second ones, its covariances are :math:`C_{ik} \sigma^2 n_{ik} / (n_i n_k)` with
+    :math:`\sigma^2 = \sigma_y^2 - 2 c^T w + w^T C w`, plus :math:`s_i^2 \sum_j w_j^2 s_j^2 (1/n_{ij} - 1/n_i)` on the
+    diagonal. For whole rows they are those of least squares.
 
     If blocks of examples share a query, standard errors come from a jackknife over groups of blocks.
     """

@@ -18,7 +18,7 @@ ENTRIES = 1 << 20  # of covariance matrices that are inverted at once, to bound 
 
 
 class SeenParts(NamedTuple):
-    """Predictions from the seen part of every example, and how much likelier its cells are together than apart."""
+    """Predictions from the seen part of every example, and how well the model's correlations fit its cells."""
 
     predictions: np.ndarray  # E[w'x | x_S] less its mean, in standard deviations of the target: (n_examples, n_outputs)
     log_ratios: np.ndarray  # log-likelihood of the cells less that of uncorrelated ones: (n_examples,)
@@ -31,15 +31,15 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
     of :math:`(\Sigma w)_S` and :math:`\Sigma_{SS}^{-1} (x_S - \mu_S)`. A mean that was estimated from few looks adds
     its own variance to that of the cell.
 
-    The ratio of likelihoods compares the cells with uncorrelated ones *of the same variances*, so that it tells how
-    well a model knows what columns have in common. Their shapes would decide otherwise: under a variance that is too
-    small, a column of rare, large values is likelier in most examples, and impossible in a few.
+    The likelihood ratio compares the model with uncorrelated attributes *of the same variances*, so it shows how well
+    correlations fit, whatever the distributions of single columns. With likelihoods themselves, those would decide: too
+    small a variance makes a column of rare, large values likelier in most examples, and impossible in a few.
     """
     return seen_parts(StandardizedCells(cells, summary), gaussian, weights)
 
 
 def seen_parts(data: StandardizedCells, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
-    """The same, of cells that are standardized already."""
+    """The same for cells that are already standardized."""
     solved, likelihoods = _solved(data, gaussian, data.looks.values)
     likelihoods -= _apart(gaussian.variances / data.spreads**2 + _doubt(data), data)
     predictions = solved @ (gaussian.times(weights) / data.target_spreads)
@@ -119,7 +119,7 @@ def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> 
 
 
 def _doubt(data: StandardizedCells) -> np.ndarray:
-    """Variances of the means, where they come from few looks."""
+    """Variances of means that were estimated from few looks; otherwise zero."""
     counts = data.summary.counts
     return np.where(counts < LOOKS_FOR_A_SCALE, 1.0 / np.maximum(counts, 1.0), 0.0)
 

@@ -61,7 +61,7 @@ def _moderate(cells: Cells, units: Exponents) -> Cells:
 
 
 def at_any_scale(fit: Callable[..., FittedModel]) -> Callable[..., FittedModel]:
-    """A fit to cells with any units, made from a fit that does not depend on units."""
+    """A fit to cells in any units, made from a fit whose result does not depend on units."""
 
     @wraps(fit)
     def scaled(cells: Cells, *args, **options) -> FittedModel:

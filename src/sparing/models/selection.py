@@ -85,8 +85,8 @@ def best_kind(
 ) -> Kind | None:
     """Lines (None) or curves, whichever predicts held-out targets best; lines where that is not clear.
 
-    Transforms are compared with the fewest hinges; more of them are tried of the better one. ``parts`` are the splits
-    of the cells, if they are known; they remember the functions of what is chosen.
+    Transforms are compared with the fewest hinges; more hinges are tried with the better one. ``parts`` are the splits
+    of the cells, if they are known; they keep the functions of the chosen kind.
     """
     scout, parts = [families.full_covariance("ridge", iterations=SCOUTING)], parts or splits(cells, 0.0)
 
@@ -135,12 +135,12 @@ def select(
 ) -> FittedModel:
     """The average of the candidates that describe held-out examples best, fitted to all examples.
 
-    They predict targets from what was seen, and cells are likely under them (:meth:`CrossValidation.among`). Their
-    predictions are shrunk toward the mean target as far as held-out examples ask for it, in the extreme to the mean
-    target itself (:mod:`sparing.models.shrinkage`).
+    They predict held-out targets well from what was seen, and their correlations fit held-out cells
+    (:meth:`CrossValidation.among`). Predictions are shrunk toward the mean target as far as held-out examples suggest,
+    in the extreme to the mean target itself (:mod:`sparing.models.shrinkage`).
 
     ``features`` are "linear", "additive" (lines or curves, whichever predict better), or "auto" (the same, averaged
-    with boosted trees where they help). ``levels`` is the number of categories of each attribute, 0 for a numeric one;
+    with boosted trees if they help). ``levels`` is the number of categories of each attribute, 0 for a numeric one;
     ``progress`` is called with fractions of the work.
     """
     competing = [*competing, families.mean_target()]
@@ -185,7 +185,7 @@ def select(
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
-    """Estimated seconds of the stages of a choice, given those of judging families on lines."""
+    """Estimated seconds of the stages of a choice, given the seconds that judging families on lines takes."""
     scout, few = families.full_covariance("ridge", SCOUTING), thinned(cells, SCOUTS) if kinds else cells
     trees = boosting_seconds(cells) if features == "auto" else 0.0
     return {
@@ -206,13 +206,14 @@ def with_trees(
     levels: np.ndarray | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> tuple[FittedModel, np.ndarray]:
-    """The model averaged with boosted trees, if that predicts held-out targets better: their share is regressed.
+    """The model averaged with boosted trees, if that predicts held-out targets better; and its held-out predictions.
 
-    With it, what is predicted for held-out examples in place of ``ours``, as far as that is known: from what was seen
-    of them, and with a part of it hidden. Trees see what columns do together. Where that is little, a first fold
-    says so. Whole rows leave them less to explain than the seen parts that the share is regressed on: if errors are as
-    correlated with what trees would change, and ``shrinkage`` times as large, so is the share. Where most values were
-    seen, trees know less than the model of what to do without them: rows in part have a share of their own.
+    These replace ``ours`` as far as folds were judged: predictions from what was seen, and with a part of it hidden.
+    Trees add interactions of columns. If interactions matter little, the first fold shows it, and trees are left out.
+
+    The share of the trees is regressed on seen parts of rows. On whole rows less is left to explain: with the same
+    correlation and errors that are ``shrinkage`` times as large, the share is ``shrinkage`` times as large, too. If
+    most values were seen, trees predict worse than the model without them, so rows known in part have their own share.
     """
     if boosting_seconds(cells) > AFFORDABLE or not all(len(split.learnt) for split in parts):
         return model, ours
@@ -249,10 +250,11 @@ def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
 def calibrated(
     model: FittedModel, parts: Sequence[Split], summaries: Sequence[Summary], predictions: np.ndarray, expected: float
 ) -> FittedModel:
-    """The model with its variances made those of held-out errors; predictions are standardized as in their splits.
+    """The model with variances calibrated by held-out errors; predictions are standardized as in their splits.
 
-    They are from what was seen of examples, and with a part of it hidden: probabilities of classes must hold where less
-    is known, too, as in visits. What the pattern of an example leaves unexplained is taken from the model itself.
+    Predictions are from what was seen of examples, and with a part of it hidden, because probabilities of classes must
+    also be right if less is known, as in visits. The variance that a pattern of values leaves unexplained is the
+    model's own.
     """
     n, sizes = predictions.shape[1], [split.judged.n_examples for split in parts]
     some = slice(0, n, -(-n * max(parts[0].judged.n_attributes, model.intercept.size**2) // CALIBRATED))

@@ -1,4 +1,4 @@
-"""How far predictions are shrunk toward the mean target: as far as held-out examples ask for it."""
+"""How far predictions are shrunk toward the mean target, by what held-out examples show."""
 
 import numpy as np
 from scipy import sparse
@@ -25,8 +25,8 @@ def supported_slopes(
     r"""The slope b of held-out targets on their predictions, reduced by its uncertainty: (n_outputs,).
 
     It is :math:`b (1 - 4 s^2 / b^2)_+`, with the jackknife's standard error s of b: zero unless the slope is clearly
-    positive. This takes half as much evidence as that predictions beat the mean target as they are: if the slope is
-    one, the t statistic of the difference in losses is half that of the slope.
+    positive. This takes half as much evidence as to show that unshrunk predictions are better than the mean target: if
+    the slope is one, the t statistic of the difference in losses is half that of the slope.
     """
     groups = np.arange(len(targets)) if blocks is None else blocks
     products, squares = (
@@ -42,28 +42,29 @@ def supported_slopes(
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Zero where nothing is below."""
+    """The ratio; zero where the denominator is zero."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 1e-12 * np.max(below, initial=0.0))
 
 
 def largest_slopes(judged: CrossValidation, best: int, chosen: list[int]) -> np.ndarray:
     r"""An upper limit of the slope of targets on predictions for whole rows: (n_outputs,).
 
-    Columns with few looks may be more correlated than a model has it that is shrunk toward uncorrelated ones. Their
-    weights then add up to too much on whole rows, which predictions from seen parts do not show, but pairs of held-out
-    cells do. Model-assisted (difference) estimates of the variance of :math:`w^T x` and of its covariance with y are
+    Columns with few looks may be more correlated than in a model that is shrunk toward uncorrelated ones. Their weights
+    then add up to too much on whole rows. Predictions from seen parts do not show this, but pairs of held-out cells do.
+    Model-assisted (difference) estimates of the variance of :math:`w^T x` and of its covariance with y are
 
     .. math::
 
         w^T \Sigma w + \frac{1}{n} \sum_e \sum_{i \ne j \in S_e} w_i w_j \frac{x_i x_j - \Sigma_{ij}}{\pi_{ij}}, \quad
         w^T c + \frac{1}{n} \sum_e \sum_{i \in S_e} w_i \frac{x_i y - c_i}{\pi_i}
 
-    with the model's covariances c of attributes and target, and the probabilities that an attribute and a pair are
-    seen. The limit is the covariance C, one standard error above its estimate, over the variance, one below.
+    with the model's covariances c of attributes and target, and the probabilities :math:`\pi` that an attribute or a
+    pair is seen. The limit is C / V, with the covariance C one standard error above its estimate, and the variance V
+    one below.
 
     A variance V with standard error s counts as :math:`V + s^2 / V`, since :math:`b = C V / (V^2 + s^2)` minimises the
-    expected squared error of b V. Of the standard error only the part counts that unseen cells have of the variance
-    according to the model: the slope above has confirmed what seen parts predict.
+    expected squared error of b V. The standard error is multiplied by the fraction of the variance that is due to
+    unseen cells according to the model: what seen parts predict is confirmed by the slope above.
     """
     expected, seen, beyond, compared = [], [], [], []
     for split, fits in zip(judged.parts, judged.fits, strict=True):
@@ -88,7 +89,7 @@ def largest_slopes(judged: CrossValidation, best: int, chosen: list[int]) -> np.
 def beyond_expected_pairs(cells: Cells, fits: Fits, gaussian: Gaussian, scaled: np.ndarray) -> np.ndarray:
     """What pairs of cells of each example add to the estimated variance of predictions: (n_examples,).
 
-    Weights are ``scaled`` by the inverse probabilities of looks. Functions of one column are seen together: no pair.
+    Weights are ``scaled`` by the inverse probabilities of looks. Functions of one column do not count as a pair.
     """
     examples, n = cells.examples(), cells.n_examples
     columns = cells.attributes if fits.columns is None else fits.columns[cells.attributes]

@@ -7,9 +7,9 @@ import numpy as np
 from sparing.cells import Cells
 
 LOOKS_FOR_A_SCALE = 5  # looks that differ from an attribute's most common value, from which its scale is known
-LOOKS_AT_ONE_OF_TWO = 2  # the same for attributes of two values, whose scale is their distance
+LOOKS_AT_ONE_OF_TWO = 2  # the same for attributes of two values, whose distance is their scale
 LOOKS_FOR_A_MODE = 1000  # looks per attribute from which its most common value is found
-FEWEST_FOR_A_MODE = 50  # of them in each of many parts
+FEWEST_FOR_A_MODE = 50  # minimum number of such looks in each of many parts
 
 
 class Summary(NamedTuple):
@@ -28,9 +28,9 @@ class Summary(NamedTuple):
     def known(self) -> np.ndarray:
         """Which attributes vary often enough for a scale of their own; others get no weight.
 
-        Two close values would give a tiny scale, and so would a pixel that was lit once, and faintly; but what is
-        rare, and then always the same, is known from two looks. If most attributes have fewer looks than a scale needs,
-        all of them have the typical scale.
+        Two values that are close by chance would give a tiny scale, and so would a pixel that was lit faintly, once.
+        For an attribute of two values, two looks at the rarer one are enough. If most attributes have fewer looks than
+        a scale needs, all of them have the typical scale.
         """
         return (self.varied >= self.enough) | (np.median(self.counts) < LOOKS_FOR_A_SCALE)
 
@@ -90,7 +90,7 @@ class FirstPass(NamedTuple):
     target_sums: np.ndarray
 
     def plus(self, other: "FirstPass") -> "FirstPass":
-        """Of the cells of both."""
+        """The sums over the cells of both."""
         return FirstPass(
             self.looks + other.looks,
             self.counts + other.counts,
@@ -109,7 +109,7 @@ class FirstPass(NamedTuple):
 
 
 def first_pass(cells: Cells, parts: int = 1) -> FirstPass:
-    """Of these cells, which are one of so many parts."""
+    """The sums over these cells, one of so many parts."""
     d = cells.n_attributes
     looks, lowest, highest = np.zeros(d, np.int64), np.full(d, np.inf), np.full(d, -np.inf)
     sums, weighted_looks = np.zeros((2, d))

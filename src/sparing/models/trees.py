@@ -13,7 +13,7 @@ from sparing.cells import Cells
 from sparing.models.folds import folds, thinned
 
 JUDGED = 2  # fits that each leave out one fold and predict it; one more uses all examples
-BINS = 63  # per column, or categories: four times as many were no better on tables, and took 1.4 times as long
+BINS = 63  # of a column, or categories; four times as many took 1.4 times as long and were no better on tables
 FIRST = {"max_iter": 50, "learning_rate": 0.15}  # the first fit is a short one: it often shows that trees do not help
 SIDE_BY_SIDE = 1_000_000  # values of rows, including holes, from which fits are made at once, one on each core
 HIDDEN = 20_000  # maximum number of examples that are repeated with some of their cells hidden
@@ -29,16 +29,16 @@ def rows_with_holes(cells: Cells) -> np.ndarray:
 class Fit(NamedTuple):
     """One scikit-learn model per output, on the columns that have a value in its examples."""
 
-    columns: np.ndarray  # some versions refuse one without a value
+    columns: np.ndarray  # some versions of scikit-learn refuse a column without a value
     models: list[Any]
 
 
 class BoostedTrees:
-    """Gradient-boosted trees for each output, by scikit-learn's histograms, which need no units and allow holes.
+    """Gradient-boosted trees for each output, by scikit-learn's histograms, which allow holes and any units.
 
-    Some fits leave out one fold of the examples, by which they can be judged, and one is of all examples; their average
-    predicts. Gradients are single precision, so targets are divided by powers of two first, which is exact. Fits are
-    made when they are first needed, and are a pure function of the cells.
+    Some fits leave out one fold of the examples, by which they can be judged, and one uses all examples; predictions
+    are their average. Gradients are single precision, so targets are divided by powers of two first, which is exact.
+    Fits are made when they are first needed, and are a pure function of the cells.
 
     Trees fitted to whole rows predict poorly from parts of them. So if more than half of the values were seen, examples
     are repeated with random cells hidden; rows bought on a smaller budget have enough holes. Columns of up to 63
@@ -119,7 +119,7 @@ def _one_thread() -> Any:
 
 @cache
 def _openmp() -> ThreadpoolController:
-    """The libraries of threads, once those of trees are loaded: to look for them takes milliseconds."""
+    """The thread pools, found once those of trees are loaded; searching for them takes milliseconds."""
     return ThreadpoolController()
 
 

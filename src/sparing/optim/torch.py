@@ -30,8 +30,8 @@ class CompAdaGrad(torch.optim.Optimizer):
     lr : float, default=0.01
         Step size :math:`\eta`.
     k : int, default=64
-        Dimension of the sketch; at most as many as there are numbers to optimise: 0 is diagonal AdaGrad, that of
-        ``torch.optim.Adagrad``, and so many or more is full-matrix AdaGrad.
+        Dimension of the sketch; 0 is diagonal AdaGrad, that of ``torch.optim.Adagrad``. At least as many as there are
+        numbers to optimise is full-matrix AdaGrad.
     tau, delta, delta_r, delta_c, l2, refresh : float, or int for refresh
         As in :func:`sparing.optim.comp_adagrad`. ``l2`` is a composite term, not added to the gradient.
     whole_model : bool, default=False

@@ -205,7 +205,7 @@ def _paths(paths) -> list[Path]:
         raise FileNotFoundError(f"there is no file {str(paths)!r}; check the pattern.")
     files = [Path(path) for path in found]
     resolved = [path.resolve() for path in files]
-    if len(set(resolved)) < len(files):  # its rows would be held out and learnt from at once
+    if len(set(resolved)) < len(files):  # held-out rows would also be learnt from
         twice = next(path for path, real in zip(files, resolved, strict=True) if resolved.count(real) > 1)
         raise InputError(f"the file {str(twice)!r} is given twice", "pass each file once")
     return files

@@ -9,13 +9,13 @@ from sparing.study.values import packed, unread, whole_numbers
 
 
 def ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> AskRow:
-    """What ``who`` is to buy of an example: the same ask again, a new one, or an error."""
+    """What ``who`` is to buy for an example: the same ask again, a new one, or an error."""
     example = books.named(name)
     if example is None:
         return _first_ask(books, settings, plan, name, who)
     if example.is_visit:
         raise Conflict(
-            f"{name!r} is a visit: what is bought of it depends on its values, so no plan draws it. Go on with "
+            f"{name!r} is a visit: its purchases depend on its values, so no plan draws them. Continue it with "
             "visit(), or ask for another example."
         )
     return ask_for_rest(books, settings, example, who)

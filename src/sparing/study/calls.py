@@ -76,7 +76,7 @@ Answers = Iterable[tuple[Ask | str, Mapping[str, Any], Any]]
 
 
 def tell_many(study: "Study", answers: Answers, who: str | None, places: list[str] | None = None) -> list[int]:
-    """Tell all of these answers or none; ``places`` say in messages where each of them stands."""
+    """Tell all of these answers or none; ``places`` say where each of them stands, for messages."""
     settings, teller = study.settings, None if who is None else actor(who)
     told = checked_answers(study, answers, places)
     events: list[int] = []
@@ -115,12 +115,12 @@ def checked_answers(
 
 
 def _placed(error: Exception, places: list[str] | None, at: int) -> Exception:
-    """The same error, which says where the answer stands that it is about."""
+    """The same error with the place of the answer that caused it."""
     return error if places is None or at >= len(places) else type(error)(f"{places[at]}: {error}")
 
 
 def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
-    """Tell a sheet; how many lines it has that say something, and how many of them were new."""
+    """Tell a sheet; return the number of lines with values, and how many of them were new."""
     answers = sheets.read_sheet(study, path)
     study._store.read(lambda connection: _refuse_moved(study, Books(connection, study._id, lock=False), answers))
     head = state(study).head

@@ -33,7 +33,7 @@ def decimals_needed(amounts: Iterable[Decimal]) -> int:
 
 
 def units(what: str, value: Decimal, decimals: int) -> int:
-    """An amount as a whole number of units, or an error if it is no whole number or too large to be summed exactly."""
+    """An amount as a whole number of units; an error if it is not whole, or too large to be summed exactly."""
     counted = value.scaleb(decimals)
     if counted != counted.to_integral_value():
         raise ValueError(f"{what} is {value}, finer than the unit of money, 10**-{decimals}; round it.")

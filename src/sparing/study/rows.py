@@ -32,7 +32,7 @@ class StudyRow:
 
 @dataclass(slots=True)
 class ExampleRow:
-    """An example: what was asked of it, and what is known of it so far.
+    """An example: the values that were asked for, and those that are known so far.
 
     Examples of plans are numbered from 0; the number determines the query permanently. Visits are numbered from -1
     downwards; their queries grow.
@@ -99,7 +99,7 @@ class EventRow:
     ask: int | None
     digest: bytes | None  # of a correction
     body: str  # JSON; empty if a tell
-    told: bytes | None = None  # what a tell says of each attribute of its ask: AWAITED if nothing, TOLD, ...
+    told: bytes | None = None  # the status of each attribute of the ask after a tell: AWAITED, TOLD, ...
     readings: bytes | None = None
     y: float | None = None
 

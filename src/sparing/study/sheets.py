@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 
 def read_sheet(study, path) -> list[Answer]:
-    """The lines of a sheet that say something."""
+    """The lines of a sheet that hold a value or a target."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}; check the path.")

@@ -104,9 +104,9 @@ def learn(example: ExampleRow, values: Values, y: float | None, *, replace: bool
 
 
 def _settle(books: Books, example: ExampleRow, event: int) -> None:
-    """An example enters the model once its target is known, and every value told or declared missing.
+    """An example enters the model once its target is known, and every value is told or declared missing.
 
-    A visit never does: what was bought of it depends on its values, so chances of its cells are not those of a plan.
+    A visit never does: its purchases depend on its values, so the probabilities of its cells are not those of a plan.
     """
     if example.state in ("settled", "withdrawn") or example.is_visit:
         return

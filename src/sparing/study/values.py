@@ -39,7 +39,7 @@ def readings_of(row: ExampleRow) -> Iterator[tuple[int, int, float]]:
 
 
 def coded(attributes: bytes, values: Values) -> tuple[bytes, bytes]:
-    """What a tell says of each attribute of an ask: its status (AWAITED if nothing), and its value or NaN."""
+    """The status of each attribute of an ask after a tell (AWAITED if it was not told), and its value or NaN."""
     said = [values.get(attribute) for attribute in whole_numbers(attributes)]
     told = bytes([AWAITED if value is None else CODES.get(value, TOLD) for value in said])
     return told, pack(f"<{len(said)}d", *[value if isinstance(value, float) else nan for value in said])
