@@ -72,12 +72,19 @@ class FitReport:
 
     def weight_in_words(self, bought: Bought) -> str:
         """The weight of an attribute, or what it has instead of a weight."""
-        if bought.weight is not None or not bought.looks:  # what was never bought has no curve either
+        if bought.weight is not None or not bought.looks or not bought.effect:  # then there is no curve to speak of
             return f"{bought.weight or 0.0:.4g}"
         if not self.has_curves:
             return "by class"
         values, _ = self.model.effect(self.table.names.index(bought.attribute))
         return "categories" if values.dtype.kind == "U" else "curve"
+
+    def first_day(self, column: int) -> str:
+        """The date since which the days of a column are counted; "" if it holds no dates."""
+        columns = getattr(self.model, "_columns", None)
+        if columns is None or np.isnat(first := columns.first_days[column]):
+            return ""
+        return str(np.datetime_as_string(first, unit="D"))
 
     def _purchases(self) -> str:
         """How many values were bought, and how many of them were missing."""
@@ -250,7 +257,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
             starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
             weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [
-        Bought(name, weight, float(effect), int(n), float(times * c))
+        Bought(name, weight, float(effect) + 0.0, int(n), float(times * c))
         for name, weight, effect, n, times, c in zip(table.names, weights, effects, looks, paid, costs, strict=True)
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))
