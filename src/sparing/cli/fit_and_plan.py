@@ -204,7 +204,7 @@ def _show_plan(cells, prospects, reading: str) -> None:
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
     table = _prospects("Expected error over that of the mean predictor, with 90 % intervals", columns, prospects)
     unseen = cells.n_attributes - len(set(cells.attributes.tolist()))
-    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
+    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown."
     show(table, [never, reading] if unseen else [reading])
 
 
