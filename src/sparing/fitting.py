@@ -18,6 +18,7 @@ from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
 from sparing.tables.columnar import file_bytes
 from sparing.tables.names import LISTED
+from sparing.tables.numbers import number_shown
 
 FAR = 10  # interquartile ranges from the median beyond which targets are reported
 LEAST_ROWS = 10  # with fewer rows, no error can be estimated from held-out rows
@@ -73,7 +74,7 @@ class FitReport:
     def weight_in_words(self, bought: Bought) -> str:
         """The weight of an attribute, or what it has instead of a weight."""
         if bought.weight is not None or not bought.looks or not bought.effect:  # then there is no curve to speak of
-            return f"{bought.weight or 0.0:.4g}"
+            return number_shown(bought.weight or 0.0, 4)
         if not self.has_curves:
             return "by class"
         values, _ = self.model.effect(self.table.names.index(bought.attribute))

@@ -109,11 +109,13 @@ def fit_command(
 
 
 def _show_report(report) -> None:
+    from sparing.tables.numbers import number_shown
+
     columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        numbers = report.weight_in_words(bought), f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
-        table.add_row(bought.attribute, *numbers)
+        shown = report.weight_in_words(bought), number_shown(bought.effect, 3)
+        table.add_row(bought.attribute, *shown, f"{bought.looks:,}", f"{bought.spent:,.2f}")
     show(table, report.lines())
 
 
