@@ -68,23 +68,23 @@ def fit_command(
     with one_line_errors():
         refuse_paths(data, costs, target)
 
-        from sparing import checks
-        from sparing.fitting import FILES, fit_table
-        from sparing.plotting import plot_curves, plot_report
-        from sparing.tables import read_columnar, read_prices, read_table
+        with progress_bar(quiet, doing="fitting") as done:  # imports and reading may take long, too
+            from sparing import checks
+            from sparing.fitting import FILES, fit_table
+            from sparing.plotting import plot_curves, plot_report
+            from sparing.tables import read_columnar, read_prices, read_table
 
-        picture, curves = ending(output, ".png"), ending(output, "-curves.png")
-        possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
-        writer = Writer(possible, inputs=[*data, costs, target], force=force)
-        checks.one_of("--penalty", penalty, ("ridge", "lasso"))
-        if by_row_group or len(data) > 1:
-            _refuse_by_row_group(encode=encode, drop_missing=drop_missing)
-            table = read_columnar(data, target, task=task, drop=names_in(drop))
-        else:
-            reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-            table = read_table(data[0], target, task=task, as_is=True, **reading)
-        prices = None if costs is None else read_prices(costs, table.names)
-        with progress_bar(quiet, doing="fitting") as done:
+            picture, curves = ending(output, ".png"), ending(output, "-curves.png")
+            possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
+            writer = Writer(possible, inputs=[*data, costs, target], force=force)
+            checks.one_of("--penalty", penalty, ("ridge", "lasso"))
+            if by_row_group or len(data) > 1:
+                _refuse_by_row_group(encode=encode, drop_missing=drop_missing)
+                table = read_columnar(data, target, task=task, drop=names_in(drop))
+            else:
+                reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+                table = read_table(data[0], target, task=task, as_is=True, **reading)
+            prices = None if costs is None else read_prices(costs, table.names)
             report = fit_table(
                 table,
                 budget=_budget(budget),
