@@ -352,7 +352,7 @@ def test_regressors_refuse_targets(cls, targets, message):
 def test_targets_whose_sums_overflow_are_refused_in_words(make, targets):
     """Weights were zero or NaN, after warnings of NumPy, which are errors here."""
     with pytest.raises(
-        ValueError, match=r"y has a value of size \de\+30[78], and sums of such values overflow; correct"
+        ValueError, match=r"y has a value of size [\d.]+e\+30[78], and sums of such values overflow; correct"
     ):
         make().fit(X, targets)
 

@@ -228,7 +228,7 @@ def refuse_huge_targets(y) -> None:
     sizes = np.abs(y[np.isfinite(y)]) if y.dtype.kind == "f" else np.zeros(0)
     if sizes.size and sizes.max() > LARGEST_TARGET:
         raise ValueError(
-            f"y has a value of size {sizes.max():.0e}, and sums of such values overflow; correct it, leave out its "
+            f"y has a value of size {sizes.max():.3g}, and sums of such values overflow; correct it, leave out its "
             f"row, or divide y by a number that brings it below {LARGEST_TARGET:g}."
         )
 
