@@ -409,3 +409,13 @@ def test_nothing_learnt_is_zero_and_no_curve():
     assert re.search(r"same +0 +0 ", said), said
     frame.assign(y=rng.normal(size=90)).to_csv("t.csv", index=False)
     assert "-0 " not in run("fit", "t.csv", "--target", "y", "--budget", 2, "--force").stdout
+
+
+def test_a_total_budget_that_ends_early_and_a_spreadsheet_are_explained(patients):
+    """Buying ended without a word, and of a spreadsheet only the ends of other names were said."""
+    table = read_table("patients.csv", "stay", as_is=True)
+    said = "The total budget of 90.00 was used up before all examples had their share."
+    assert fit_table(table, budget=3, total_budget=90).lines()[0].endswith(said)
+    assert "used up" not in fit_table(table, budget=3, total_budget=9000).lines()[0]
+    Path("t.xlsx").write_bytes(b"PK")
+    assert "t.xlsx is of an unknown kind; save the sheet as CSV" in run("fit", "t.xlsx", "--target", "y").stderr
