@@ -144,6 +144,8 @@ def test_curves_of_dates_say_since_when(monkeypatch, tmp_path):
     figure = curves_of(monkeypatch, tmp_path, frame, frame["size"] + 0.1 * rng.normal(size=len(frame)))
     labels = {axes.get_title(loc="left"): axes.get_xlabel() for axes in figure.axes if axes.get_visible()}
     assert labels == {"size": "", "when": "days since 2020-03-01", "a name th…one panel": ""}
+    (days,) = [axes for axes in figure.axes if axes.get_xlabel()]
+    assert 0 <= min(days.lines[0].get_xdata()) < max(days.lines[0].get_xdata()) < 500  # lines went on beyond what is
 
 
 def test_curves_of_three_classes_have_their_own_colours_bars_and_names(monkeypatch, tmp_path):

@@ -80,6 +80,12 @@ class FitReport:
         values, _ = self.model.effect(self.table.names.index(bought.attribute))
         return "categories" if values.dtype.kind == "U" else "curve"
 
+    def range_of(self, column: int) -> tuple[float, float]:
+        """The least and the largest value bought of a column."""
+        bought = self.model.learner_.bought
+        values = bought.values[bought.attributes == column]
+        return float(values.min()), float(values.max())
+
     def first_day(self, column: int) -> str:
         """The date since which the days of a column are counted; "" if it holds no dates."""
         columns = getattr(self.model, "_columns", None)

@@ -139,8 +139,9 @@ def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
         if values.dtype.kind == "U":
             _plot_categories(axes, values.tolist(), parts)
         else:
+            shown_at = np.clip(values, *report.range_of(column))  # lines are known beyond what was seen
             for part, style in zip(parts, _styles(len(parts)), strict=True):
-                axes.plot(values, part, **style)
+                axes.plot(shown_at, np.interp(shown_at, values, part), **style)
             if first := report.first_day(column):
                 axes.set_xlabel(f"days since {first}", fontsize=9)
         axes.axhline(0.0, color="0.6", linewidth=1, linestyle=":")
