@@ -225,10 +225,11 @@ def refuse_missing_targets(y) -> None:
 def refuse_huge_targets(y) -> None:
     """Refuse numbers whose sums would overflow; infinity and other types are checked elsewhere."""
     y = np.asarray(y)
-    sizes = np.abs(y[np.isfinite(y)]) if y.dtype.kind == "f" else np.zeros(0)
-    if sizes.size and sizes.max() > LARGEST_TARGET:
+    finite = y[np.isfinite(y)] if y.dtype.kind == "f" else np.zeros(0)
+    size = float(np.abs(finite).max(initial=0.0))
+    if size > LARGEST_TARGET:
         raise ValueError(
-            f"y has a value of size {sizes.max():.3g}, and sums of such values overflow; correct it, leave out its "
+            f"y has a value of size {size:.3g}, and sums of such values overflow; correct it, leave out its "
             f"row, or divide y by a number that brings it below {LARGEST_TARGET:g}."
         )
 

@@ -127,7 +127,8 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     """Draw what the most important attributes add to the prediction, as functions of their values."""
-    shown = [bought for bought in report.attributes if bought.looks][:most]  # what was never bought has no curve
+    bought_at_all = [bought for bought in report.attributes if bought.looks]  # what was never bought has no curve
+    shown = [bought for bought in bought_at_all[:most] if bought.effect] or bought_at_all[:most]
     rows = -(-len(shown) // CURVES_ABREAST)
     figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
     panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
