@@ -1,6 +1,7 @@
 """Do the forecasts of `plan`, and the R² that `fit` reports, hold? Both against rows that nothing was learnt from.
 
     SPARING_DATA=folder python benchmarks/forecasts.py [--splits 2] [--tables airfoil,bike] [--output results.csv]
+    SPARING_DATA=folder python benchmarks/forecasts.py --few [--splits 12]
 
 The tables of ``benchmarks/tables.py``, three of medical data, covertype and Friedman's simulation. A third of each is
 for the test, or more where 3,000 rows to learn from are left. Rows to learn from: 100, 300, 1,000 and 3,000, or all
@@ -10,7 +11,9 @@ pilots of 100, 300 and 1,000 rows with uniform looks, asked for the spends of al
 times the pilot; errors of BudgetRidge there, and of ridge regression on as many whole rows as the spend buys, against
 their intervals. Errors are over that of the mean target, and those above 2 count as 2 in the bias. Standard errors
 are those of a mean over tables. Constants were set on splits before 30. With ``--output``,
-a run goes on where another one ended, and several may share the file if their tables differ.
+a run goes on where another one ended, and several may share the file if their tables differ. With ``--few``, only R² is
+measured: fits to 10 to 20 rows of fourteen tables, budgets of 3, a quarter of the columns and all columns in turn,
+against R² by ``score`` on up to 2,000 other rows; constants were set on splits before 200.
 """
 
 import argparse
@@ -35,6 +38,9 @@ MEDICAL = ("heart", "pima", "thyroid")
 TABLES = (*SKLEARN, *MEDICAL, "covertype", "friedman", *UCI)
 SIZES, PILOTS, FARTHEST = (100, 300, 1000, 3000), (100, 300, 1000), 10
 FIRST_SPLIT = 30  # those before it were used to set constants
+FEW, FIRST_FEW = (10, 12, 15, 20), 200  # numbers of rows, and the first split that set no constant
+TABLES_OF_FEW = ("diabetes", "airfoil", "concrete", "energy", "housing", "wine", "load_wine", "breast_cancer", "heart",
+                 "friedman", "skillcraft", "stock", "parkinsons", "autos")  # fmt: skip
 FIELDS = ("what", "table", "split", "budget", "rows", "times", "forecast", "low", "high", "truth")
 
 
@@ -158,13 +164,37 @@ def keep(path, rows):
         writer.writerows(rows)
 
 
+def held_by_few(X, y, n, split):
+    """Whether the interval of a fit to n rows holds the R² of other rows, and its width."""
+    order = np.random.default_rng(7000 + split).permutation(len(y))
+    few, others = order[: len(y) // 2][:n], order[-min(len(y) // 2, 2000) :]
+    d = X.shape[1]
+    model = BudgetRidge(min(d, (3, max(5, d // 4), d)[(split + n) % 3]), random_state=split).fit(X[few], y[few])
+    low, high = model.report_["r2_interval"]
+    return low <= model.score(X[others], y[others]) <= high, high - low
+
+
+def show_few(splits):
+    """The table of few rows in ``docs/forecasts.md``."""
+    tables = [columns_and_target(name) for name in TABLES_OF_FEW]
+    print("| rows | fits | interval covers | median width |\n| --- | --- | --- | --- |")
+    for n in FEW:
+        found = [held_by_few(X, y, n, split) for X, y in tables for split in range(FIRST_FEW, FIRST_FEW + splits)]
+        covers, width = np.mean([held for held, _ in found]), np.median([width for _, width in found])
+        print(f"| {n} | {len(found)} | {covers:.2f} | {width:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--output", type=Path, help="CSV file to add to; what it holds is not measured again")
+    parser.add_argument("--few", action="store_true", help="only R² of fits to few rows")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.few:
+        show_few(options.splits)
+        return
     rows, names = kept(options.output), options.tables.split(",")
     for split in range(FIRST_SPLIT, FIRST_SPLIT + options.splits):
         for name in names:

@@ -7,6 +7,7 @@ import pandas
 import pytest
 from scipy import sparse
 
+import sparing
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
 from sparing.learners import AELR, AERR, DDAELR, DDAERR, PlugInSVR, TwoPhasedDDAELR, TwoPhasedDDAERR
 from sparing.learners.keeping import KeepingLearner
@@ -336,6 +337,30 @@ def test_predictions_need_finite_values_and_those_of_online_learners_whole_rows(
 )
 def test_regressors_refuse_targets(cls, targets, message):
     refuse(cls(3), X, targets, message)
+
+
+@pytest.mark.parametrize("targets", [1e308 * np.sign(Y), np.append(Y[1:], -2e307)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda cls=cls: cls(3) for cls in REGRESSORS),
+        *(lambda name=name: BudgetRidge(3, learner=name) for name in ("pairwise", "factor", "online")),
+        lambda: BudgetRidge(None),
+        *(sparing.SketchedRidge, sparing.SketchedRidgeCV, sparing.SketchedKernelRidge, sparing.OnlineRegressor),
+    ],
+)
+def test_targets_whose_sums_overflow_are_refused_in_words(make, targets):
+    """Weights were zero or NaN, after warnings of NumPy, which are errors here."""
+    with pytest.raises(
+        ValueError, match=r"y has a value of size [\d.]+e\+30[78], and sums of such values overflow; correct"
+    ):
+        make().fit(X, targets)
+
+
+def test_no_rows_are_no_rows_in_a_frame_too():
+    """An empty Series of targets ended in an error about reshaping."""
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+        BudgetRidge(2).fit(pandas.DataFrame(X[:0]), pandas.Series([], dtype=float))
 
 
 @every_regressor

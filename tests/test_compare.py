@@ -220,7 +220,7 @@ def test_with_prices_allowances_are_money_and_whole_rows_cost_what_they_cost():
             assert row.examples == row.allowance / 4.0
             assert row.spent > 0.6 * row.allowance
     assert made.curve("Ridge")[-1].cells == made.rows[-1].spent
-    assert "4 of money per example" in made.notes()[0]
+    assert "a budget of 4 per example" in made.notes()[0]
     assert "Spending 4 per example" in made.reading()
 
 

@@ -165,6 +165,15 @@ def test_pairs_refuse_what_is_no_pair_of_digits(load, pair, message):
         load(*pair)
 
 
+def test_options_that_are_true_or_false_are_no_text():
+    """Text such as "no" counted as true."""
+    with pytest.raises(ValueError, match="return_X_y must be True or False; got 'no'"):
+        load_digits_pair(return_X_y="no")
+    with pytest.raises(ValueError, match="center must be True or False; got 'yes'"):
+        scale_max_abs(np.eye(3), center="yes")
+    assert len(load_digits_pair(return_X_y=np.True_)) == 2
+
+
 def test_loaders_refuse_unknown_names_before_they_look_for_files(monkeypatch):
     monkeypatch.setenv("SPARING_DATA", "/nowhere")
     with pytest.raises(ValueError, match="subset must be one of 'train', 'test', 'all'; got 'validation'"):

@@ -373,3 +373,49 @@ def test_a_name_with_a_comma_can_be_left_out():
     result = run("fit", "t.csv", "--target", "y", "--budget", 2, "--drop", '"b, net"')
     assert result.exit_code == 0, result.output
     assert "60 rows, 2 attributes" in result.output
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_names_and_holes_that_hide_the_way_on_are_explained():
+    """A name with a comma was suggested as if it could be typed as it is, and dropping all rows was the advice."""
+    frame = pd.DataFrame({"area, m2": range(60), "b": range(60), "empty": np.nan, "y": range(60)})
+    frame.loc[3, "b"] = np.nan
+    frame.to_csv("t.csv", index=False)
+    result = run("compare", "t.csv", "--target", "y", "--budget", 2, "--drop", "area, m2")
+    assert "did you mean 'area, m2'? A name with a comma stands in double quotes." in result.stderr
+    result = run("compare", "t.csv", "--target", "y", "--budget", 2)
+    said = "missing 61 values, at least one in every row; fill them, or leave columns out with --drop empty."
+    assert said in result.stderr
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_two_enormous_targets_are_two_classes():
+    """They were whole numbers too large for NumPy, and an unknown label type to scikit-learn."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"])
+    frame.assign(y=1e308 * np.sign(rng.normal(size=80))).to_csv("t.csv", index=False)
+    result = run("fit", "t.csv", "--target", "y", "--budget", 2)
+    assert result.exit_code == 0, result.output
+    assert "'-1e+308', '1e+308'" in result.stdout
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_nothing_learnt_is_zero_and_no_curve():
+    """A constant column beside curves had a curve, and effects of nothing were minus zero."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "b": rng.choice(["x", "y"], 90), "same": 1.0})
+    frame.assign(y=frame["a"] + 2.0 * (frame["b"] == "x")).to_csv("t.csv", index=False)
+    said = run("fit", "t.csv", "--target", "y", "--budget", 2).stdout
+    assert re.search(r"same +0 +0 ", said), said
+    frame.assign(y=rng.normal(size=90)).to_csv("t.csv", index=False)
+    assert "-0 " not in run("fit", "t.csv", "--target", "y", "--budget", 2, "--force").stdout
+
+
+def test_a_total_budget_that_ends_early_and_a_spreadsheet_are_explained(patients):
+    """Buying ended without a word, and of a spreadsheet only the ends of other names were said."""
+    table = read_table("patients.csv", "stay", as_is=True)
+    said = "The total budget of 90.00 was used up before all examples had their share."
+    assert fit_table(table, budget=3, total_budget=90).lines()[0].endswith(said)
+    assert "used up" not in fit_table(table, budget=3, total_budget=9000).lines()[0]
+    Path("t.xlsx").write_bytes(b"PK")
+    assert "t.xlsx is of an unknown kind; save the sheet as CSV" in run("fit", "t.xlsx", "--target", "y").stderr

@@ -4,21 +4,27 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from sparing.cli import app
-from sparing.fitting import Bought
+from sparing.compare.algorithms import ALGORITHMS, LINE_UPS
+from sparing.fitting import Bought, fit_table
 from sparing.plotting import (
     FORMATS,
     empty_figure,
     label_powers,
     picture_path,
+    plot_comparison,
+    plot_curves,
     plot_plan,
     plot_report,
     save_picture,
     shortened,
 )
+from sparing.tables import read_table
 
 LONG = "the concentration of the substance in "
 
@@ -109,3 +115,68 @@ def test_axes_of_money_and_of_megabytes_have_numbers_for_people(ends, marks):
     low, high = axes.get_xlim()
     shown = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
     assert marks <= {tick.label1.get_text() for tick in shown}
+
+
+def curves_of(monkeypatch, tmp_path, frame, y):
+    """The figure of the curves of a fit to this frame."""
+    frame.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    report = fit_table(read_table(tmp_path / "t.csv", "y", as_is=True, task="auto"), budget=2)
+    figures = []
+    monkeypatch.setattr(
+        "sparing.plotting.empty_figure", lambda **size: figures.append(empty_figure(**size)) or figures[-1]
+    )
+    plot_curves(report, tmp_path / "curves.png")
+    return figures[0]
+
+
+def frame_of_kinds(n=300):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.append(0, rng.integers(0, 500, n - 1)), unit="D")
+    kinds = {
+        "a name that is much too long for one panel": rng.choice(["red", "green", "blue"], n),
+        "size": rng.normal(size=n),
+    }
+    return pd.DataFrame(kinds | {"when": days.strftime("%Y-%m-%d")}), rng
+
+
+def test_curves_of_dates_say_since_when(monkeypatch, tmp_path):
+    frame, rng = frame_of_kinds()
+    figure = curves_of(monkeypatch, tmp_path, frame, frame["size"] + 0.1 * rng.normal(size=len(frame)))
+    labels = {axes.get_title(loc="left"): axes.get_xlabel() for axes in figure.axes if axes.get_visible()}
+    assert labels == {"size": "", "when": "days since 2020-03-01", "a name th…one panel": ""}
+    (days,) = [axes for axes in figure.axes if axes.get_xlabel()]
+    assert 0 <= min(days.lines[0].get_xdata()) < max(days.lines[0].get_xdata()) < 500  # lines went on beyond what is
+
+
+def test_curves_of_three_classes_have_their_own_colours_bars_and_names(monkeypatch, tmp_path):
+    """Bars of several classes lay upon one another, and no line said which class it was."""
+    frame, rng = frame_of_kinds()
+    score = frame["size"] + 2.0 * (frame.iloc[:, 0] == "red") + 0.3 * rng.normal(size=len(frame))
+    figure = curves_of(monkeypatch, tmp_path, frame, np.digitize(score, [0.0, 1.5]).astype(str) + "th")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["0th", "1th", "2th"]
+    panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert len({line.get_color() for line in panels["size"].lines[:3]}) == 3
+    bars = panels["a name th…one panel"].patches
+    assert len(bars) == 9
+    assert len({round(bar.get_x(), 6) for bar in bars}) == 9
+
+
+def test_a_curve_beyond_the_top_of_a_comparison_says_so(monkeypatch, tmp_path):
+    """It was in the legend, and nowhere in the picture."""
+    figures = []
+    monkeypatch.setattr(
+        "sparing.plotting.empty_figure", lambda **size: figures.append(empty_figure(**size)) or figures[-1]
+    )
+    curves = {
+        name: [SimpleNamespace(cells=n, error=error, deviation=0.1) for n in (10, 20)]
+        for name, error in (("good", 0.5), ("bad", 9.0))
+    }
+    comparison = SimpleNamespace(algorithms=[*curves], curve=curves.get, style=lambda name: {"label": name})
+    plot_comparison(comparison, tmp_path / "c.png")
+    assert [text.get_text() for text in figures[0].legends[0].get_texts()] == ["good", "bad: above 1.5"]
+
+
+def test_no_two_algorithms_of_a_line_up_share_a_colour():
+    """Two of them were grey."""
+    for names in LINE_UPS.values():
+        assert len({ALGORITHMS[name].colour for name in names}) == len(names)

@@ -1,12 +1,15 @@
 """Progress: parts that add up to one, whatever is learnt, and a bar for work that takes long."""
 
 import re
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from typer.testing import CliRunner
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, progress
+from sparing.cli import app
 from sparing.learners import AutoLearner
 
 RNG = np.random.default_rng(0)
@@ -56,6 +59,31 @@ def test_a_bar_is_shown_on_a_terminal_and_only_for_what_takes_long(monkeypatch, 
             report(0.5)
         plain = re.sub(r"\x1b\[[0-9;?]*\w", "", capsys.readouterr().err)
         assert ("working" in plain and "50%" in plain) == shown
+
+
+@pytest.mark.parametrize(
+    ("command", "module"), [("fit", "sparing.cli.fit_and_plan"), ("compare", "sparing.cli.comparing")]
+)
+def test_the_bar_is_there_while_imports_and_reading_take_long(monkeypatch, tmp_path, command, module):
+    """It began after them: on a busy machine nothing was seen for seven seconds."""
+    order = []
+
+    @contextmanager
+    def bar(*_, **__):
+        order.append("bar")
+        yield progress.unnoticed
+
+    def read(*_, **__):
+        order.append("read")
+        raise ValueError("enough")
+
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,3\n")
+    monkeypatch.setattr(f"{module}.progress_bar", bar)
+    monkeypatch.setattr("sparing.tables.read_table", read)
+    result = CliRunner().invoke(
+        app, [command, str(tmp_path / "t.csv"), "--target", "y", "--output", str(tmp_path / "o")]
+    )
+    assert (result.exit_code, order) == (2, ["bar", "read"]), result.output
 
 
 def test_nothing_is_shown_where_nobody_looks(monkeypatch, capsys):

@@ -10,6 +10,7 @@ WHOLE = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating)
 REFUSED = object()  # marks an option without a default
 LISTED = 8  # names in a message
+LARGEST_TARGET = 1e300  # sums and differences of larger targets overflow
 
 
 def positive(name: str, value, *, zero: bool = False) -> float:
@@ -43,6 +44,13 @@ def fraction(name: str, value) -> float:
     if isinstance(value, NUMBER) and 0 < value < 1:
         return float(value)
     raise ValueError(f"{name} must lie strictly between 0 and 1; got {value!r}.")
+
+
+def boolean(name: str, value) -> bool:
+    """True or False, or 1 or 0; no text, since "no" would count as true."""
+    if isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1):
+        return bool(value)
+    raise ValueError(f"{name} must be True or False; got {value!r}.")
 
 
 def one_of(name: str, value, names: Collection[str]) -> str:
@@ -206,11 +214,23 @@ def refuse_missing_targets(y) -> None:
         missing = np.frompyfunc(lambda value: value is None or value is not value, 1, 1)(y).astype(bool)
     else:
         return
-    rows = np.flatnonzero(missing.reshape(len(missing), -1).any(axis=1))
+    rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     if rows.size:
         more = f" and {rows.size - 1} more" if rows.size > 1 else ""
         raise ValueError(
             f"y contains NaN: it is missing in row {rows[0]}{more}. Every target must be known; drop those examples."
+        )
+
+
+def refuse_huge_targets(y) -> None:
+    """Refuse numbers whose sums would overflow; infinity and other types are checked elsewhere."""
+    y = np.asarray(y)
+    finite = y[np.isfinite(y)] if y.dtype.kind == "f" else np.zeros(0)
+    size = float(np.abs(finite).max(initial=0.0))
+    if size > LARGEST_TARGET:
+        raise ValueError(
+            f"y has a value of size {size:.3g}, and sums of such values overflow; correct it, leave out its "
+            f"row, or divide y by a number that brings it below {LARGEST_TARGET:g}."
         )
 
 
@@ -223,6 +243,7 @@ def targets(y, n_examples: int | None = None) -> np.ndarray:
         raise ValueError(f"y has {y.shape[0]} targets for {n_examples} examples; pass one target per example.")
     if not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every target must be known. Drop those examples first.")
+    refuse_huge_targets(y)
     return np.require(y.reshape(y.shape[0], -1), requirements=["C", "W"])
 
 

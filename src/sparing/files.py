@@ -11,6 +11,7 @@ from typing import IO, Any
 
 OWN = "sparing-"  # prefix of the names that commands choose by default
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".parquet", ".npz")  # files that can be read as tables
+SHEETS = (".xlsx", ".xls", ".ods")
 UNFINISHED = ".part"  # suffix of temporary files; a killed process may leave one behind
 
 
@@ -57,7 +58,9 @@ def refuse_data_path(path) -> None:
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder", f"name a file in it that ends in one of {', '.join(SUFFIXES)}")
     if not path.name.lower().endswith(SUFFIXES):
-        raise InputError(f"{path.name} is of an unknown kind", f"its name must end in one of {', '.join(SUFFIXES)}")
+        sheet = "save the sheet as CSV: " if path.suffix.lower() in SHEETS else ""
+        hint = f"{sheet}its name must end in one of {', '.join(SUFFIXES)}"
+        raise InputError(f"{path.name} is of an unknown kind", hint)
     refuse_missing_file(path)
 
 

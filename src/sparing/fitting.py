@@ -18,6 +18,7 @@ from sparing.progress import unnoticed
 from sparing.tables import PriceList, Table
 from sparing.tables.columnar import file_bytes
 from sparing.tables.names import LISTED
+from sparing.tables.numbers import number_shown
 
 FAR = 10  # interquartile ranges from the median beyond which targets are reported
 LEAST_ROWS = 10  # with fewer rows, no error can be estimated from held-out rows
@@ -72,12 +73,25 @@ class FitReport:
 
     def weight_in_words(self, bought: Bought) -> str:
         """The weight of an attribute, or what it has instead of a weight."""
-        if bought.weight is not None or not bought.looks:  # what was never bought has no curve either
-            return f"{bought.weight or 0.0:.4g}"
+        if bought.weight is not None or not bought.looks or not bought.effect:  # then there is no curve to speak of
+            return number_shown(bought.weight or 0.0, 4)
         if not self.has_curves:
             return "by class"
         values, _ = self.model.effect(self.table.names.index(bought.attribute))
         return "categories" if values.dtype.kind == "U" else "curve"
+
+    def range_of(self, column: int) -> tuple[float, float]:
+        """The least and the largest value bought of a column."""
+        bought = self.model.learner_.bought
+        values = bought.values[bought.attributes == column]
+        return float(values.min()), float(values.max())
+
+    def first_day(self, column: int) -> str:
+        """The date since which the days of a column are counted; "" if it holds no dates."""
+        columns = getattr(self.model, "_columns", None)
+        if columns is None or np.isnat(first := columns.first_days[column]):
+            return ""
+        return str(np.datetime_as_string(first, unit="D"))
 
     def _purchases(self) -> str:
         """How many values were bought, and how many of them were missing."""
@@ -88,7 +102,10 @@ class FitReport:
             return f"{part} are there and were learnt from, of {model.n_iter_:,} examples; nothing was bought."
         said = f"{part.replace('values', 'values bought')} for {model.spent_:,.2f}, of {model.n_iter_:,} examples."
         missing = model.cells_ - len(getattr(model.learner_, "bought", range(model.cells_)))
-        return f"{said} {missing:,} of them were missing, and paid for." if missing else said
+        said += f" {missing:,} of them were missing, and paid for." if missing else ""
+        if model.total_budget is None or model.total_budget - model.spent_ >= model.budget:
+            return said
+        return f"{said} The total budget of {model.total_budget:,.2f} was used up before all examples had their share."
 
     @property
     def writers(self) -> dict[str, Callable[[Path], object]]:
@@ -250,7 +267,7 @@ def _attributes(model, table: Table, prices: PriceList | None) -> list[Bought]:
             starts = zip(fitted.basis.columns, fitted.basis.starts[:-1], strict=True)
             weights = [float(fitted.weights[at, 0]) if column.is_line else None for column, at in starts]
     rows = [
-        Bought(name, weight, float(effect), int(n), float(times * c))
+        Bought(name, weight, float(effect) + 0.0, int(n), float(times * c))
         for name, weight, effect, n, times, c in zip(table.names, weights, effects, looks, paid, costs, strict=True)
     ]
     return sorted(rows, key=lambda row: -abs(row.effect))

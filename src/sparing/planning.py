@@ -102,7 +102,8 @@ def plan(
     if cells.n_outputs != 1 or cells.n_examples < LEAST_PILOT or cells.n_attributes > WIDEST:
         raise ValueError(
             f"a plan needs a pilot of {LEAST_PILOT} examples or more with one target and at most {WIDEST:,} "
-            f"attributes; got {cells.n_examples} examples, {cells.n_outputs} targets, {cells.n_attributes} attributes."
+            f"attributes; got {cells.n_examples} examples of {cells.n_attributes} attributes, n_outputs = "
+            f"{cells.n_outputs}."
         )
     levels = None if levels is None else checks.levels(levels, cells.n_attributes)
     constant = None if levels is None else levels == 1

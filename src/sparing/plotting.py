@@ -6,6 +6,8 @@ Labels and styles come with the data: this module knows no algorithm and no expe
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from sparing.files import InputError, written_whole
 
 PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
@@ -19,12 +21,15 @@ PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
     "#000000",
     "#CC79A7",
 )  # distinguishable for most colour-blind readers (Okabe & Ito, and two more)
+OF_CLASSES = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, PINK, BLACK, GREY)
 BARS = {"markersize": 6, "linewidth": 1.6, "elinewidth": 1, "capsize": 3}
+HIGHEST = 1.5  # loss over that of the zero predictor up to which a comparison is drawn
 WIDE_AXIS = 1e5
 NARROW_AXIS = 5.0  # ratio of its ends below which an axis has a mark at every digit
 CURVES_ABREAST = 4  # panels in a row
 LABELLED = 0.03  # fraction of a route's gain from which a purchase is labelled
 LONGEST_NAME = 30  # characters of an attribute beside its bar
+LONGEST_TITLE = 20  # characters of an attribute above its curve
 LONGEST_CATEGORY = 16  # characters of a category on an axis; about four panels are abreast
 FORMATS = (".png", ".svg", ".pdf", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
@@ -73,15 +78,20 @@ def plot_comparison(comparison, path, *, title: str = "") -> Path:
     """
     figure = empty_figure(figsize=(8.6, 4.8))
     axes = figure.add_subplot()
-    for name in comparison.algorithms:
-        if curve := comparison.curve(name):
-            axes.errorbar(
-                [point.cells for point in curve],
-                [point.error for point in curve],
-                yerr=[point.deviation for point in curve],
-                **comparison.style(name),
-                **BARS,
-            )
+    curves = {name: curve for name in comparison.algorithms if (curve := comparison.curve(name))}
+    top = min(HIGHEST, max(1.08, 1.1 * max(point.error for curve in curves.values() for point in curve)))
+    for name, curve in curves.items():
+        style = comparison.style(name)
+        if min(point.error for point in curve) > top:
+            style |= {"label": f"{style['label']}: above {top:g}"}
+        axes.errorbar(
+            [point.cells for point in curve],
+            [point.error for point in curve],
+            yerr=[point.deviation for point in curve],
+            **style,
+            **BARS,
+        )
+    axes.set_ylim(-0.02, top)
     _label(axes, comparison, title)
     label_powers(axes)
     figure.legend(loc="outside right upper", frameon=False)
@@ -95,8 +105,6 @@ def _label(axes, comparison, title: str) -> None:
     axes.axhline(1.0, color="0.6", linewidth=1, linestyle=":")
     place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate("zero predictor", (1, 1), xytext=(-4, 3), ha="right", fontsize=8, color="0.4", **place)
-    worst = max(point.error for name in comparison.algorithms for point in comparison.curve(name))
-    axes.set_ylim(-0.02, min(1.5, max(1.08, 1.1 * worst)))
     _finish(axes, title)
 
 
@@ -119,30 +127,56 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     """Draw what the most important attributes add to the prediction, as functions of their values."""
-    shown = [bought for bought in report.attributes if bought.looks][:most]  # what was never bought has no curve
+    bought_at_all = [bought for bought in report.attributes if bought.looks]  # what was never bought has no curve
+    shown = [bought for bought in bought_at_all[:most] if bought.effect] or bought_at_all[:most]
     rows = -(-len(shown) // CURVES_ABREAST)
     figure = empty_figure(figsize=(9.0, 0.6 + 2.1 * rows))
     panels = figure.subplots(rows, CURVES_ABREAST, sharey=True, squeeze=False).ravel()
-    for axes, bought in zip(panels, shown, strict=False):
-        values, parts = report.model.effect(report.table.names.index(bought.attribute))
-        for part in parts if parts.ndim == 2 else [parts]:  # one for each class
-            if values.dtype.kind == "U":
-                _plot_categories(axes, values.tolist(), part)
-            else:
-                axes.plot(values, part, color=BLUE if parts.ndim == 1 or len(parts) == 1 else None)
+    titles = shortened([bought.attribute for bought in shown], LONGEST_TITLE)
+    for axes, bought, name in zip(panels, shown, titles, strict=False):
+        column = report.table.names.index(bought.attribute)
+        values, parts = report.model.effect(column)
+        parts = np.atleast_2d(parts)  # one for each class
+        if values.dtype.kind == "U":
+            _plot_categories(axes, values.tolist(), parts)
+        else:
+            shown_at = np.clip(values, *report.range_of(column))  # lines are known beyond what was seen
+            for part, style in zip(parts, _styles(len(parts)), strict=True):
+                axes.plot(shown_at, np.interp(shown_at, values, part), **style)
+            if first := report.first_day(column):
+                axes.set_xlabel(f"days since {first}", fontsize=9)
         axes.axhline(0.0, color="0.6", linewidth=1, linestyle=":")
-        _finish(axes, shortened([bought.attribute])[0])
+        _finish(axes, name)
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
+    if len(classes := getattr(report.model, "classes_", ())) > 2:
+        from matplotlib.lines import Line2D
+
+        lines = [Line2D([], [], **style) for style in _styles(len(classes))]
+        words = shortened([str(label) for label in classes])
+        figure.legend(lines, words, loc="outside lower center", ncols=CURVES_ABREAST, frameon=False)
     figure.suptitle(title, fontsize=11, parse_math=False)
     figure.supylabel("adds to the prediction", fontsize=10)
     return save_picture(figure, path)
 
 
+def _styles(n: int) -> list[dict]:
+    """Colour and line of each of several classes; of one curve alone, the first."""
+    lines = ("-", "--", ":")
+    return [
+        {"color": OF_CLASSES[at % len(OF_CLASSES)], "linestyle": lines[at // len(OF_CLASSES) % len(lines)]}
+        for at in range(n)
+    ]
+
+
 def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
-    """Draw what the categories with the largest positive and negative effects add to the prediction."""
-    largest = sorted(sorted(range(len(names)), key=lambda at: -abs(parts[at]))[:most])
-    axes.bar(range(len(largest)), [parts[at] for at in largest], color=BLUE)
+    """Draw what the categories with the largest positive and negative effects add to the prediction of each class."""
+    sizes = np.abs(parts).max(axis=0)
+    largest = sorted(sorted(range(len(names)), key=lambda at: -sizes[at])[:most])
+    width = 0.8 / len(parts)
+    for at, (part, style) in enumerate(zip(parts, _styles(len(parts)), strict=True)):
+        places = np.arange(len(largest)) + (at - (len(parts) - 1) / 2) * width
+        axes.bar(places, part[largest], width, color=style["color"])
     words = shortened([names[at] for at in largest], longest=LONGEST_CATEGORY)
     axes.set_xticks(range(len(largest)), words, rotation=45, ha="right", parse_math=False)
 

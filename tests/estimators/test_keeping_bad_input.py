@@ -30,6 +30,7 @@ def refuse(model, X, y, message, verb="fit", **more):
     ("options", "message"),
     [
         ({"groups": ["a"] * (D - 1)}, f"groups has {D - 1} labels for {D} attributes"),
+        ({"groups": 5}, "groups must be a dict of labels by name, or one label per attribute; got 5"),
         ({"groups": ["a"] * D}, "the cheapest purchase costs 6; nothing could ever be bought. Raise the budget"),
         ({"total_budget": 0}, "total_budget must be a positive finite number; got 0"),
         ({"total_budget": "all"}, "total_budget must be a positive finite number; got 'all'"),

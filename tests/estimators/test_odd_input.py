@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from sparing import BudgetClassifier, BudgetLasso, BudgetRidge, BudgetSVR
@@ -70,6 +71,17 @@ def test_nan_is_an_unavailable_value(cls, learner, tmp_path):
     assert model.cells_ == pytest.approx(whole.cells_, rel=0.02)
     mapped.fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     np.testing.assert_array_equal(mapped.coef_, model.coef_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [10, 12])
+def test_curves_that_no_column_has_looks_for_are_no_error(n):
+    """They were chosen by folds, and left a model without functions, which could not be calibrated: lexsort failed."""
+    rows, y = load_wine(return_X_y=True)
+    for seed in range(6):
+        some = np.random.default_rng(7000 + seed).permutation(len(y))[:n]
+        model = BudgetRidge(3, random_state=seed).fit(rows[some], y[some])
+        assert np.isfinite(model.predict(np.where(rows > 13.0, np.nan, rows), return_std=True)).all()
 
 
 def test_too_few_looks_are_warned_of():

@@ -20,6 +20,25 @@ LABELS = np.where(Y > 0, "up", "down")
 ESTIMATORS = [BudgetRidge, BudgetLasso, BudgetSVR, BudgetClassifier]
 every_estimator = pytest.mark.parametrize("cls", ESTIMATORS)
 
+SKETCHED = [sparing.SketchedRidge, sparing.SketchedLogistic]
+TRUE_OR_FALSE = [
+    *((cls, {"pay_for_missing": "no"}) for cls in (BudgetRidge, BudgetLasso, BudgetClassifier)),
+    *((cls, {"fit_intercept": "no", "learner": "online"}) for cls in ESTIMATORS),
+    *((cls, {"fit_intercept": "no"}) for cls in (*SKETCHED, sparing.OnlineRegressor, sparing.OnlineClassifier)),
+    (sparing.OnlineRegressor, {"scaled": "yes"}),
+    (sparing.OnlineRegressor, {"average": 2}),
+]
+
+
+@pytest.mark.parametrize(("cls", "options"), TRUE_OR_FALSE)
+def test_what_is_true_or_false_is_no_text(cls, options):
+    """Text such as "no" counted as true."""
+    name, value = next(iter(options.items()))
+    budget = {"budget": 3} if cls in ESTIMATORS else {}
+    with pytest.raises(ValueError, match=re.escape(f"{name} must be True or False; got {value!r}.")):
+        cls(**budget, **options).fit(X, LABELS if "Class" in cls.__name__ or "Log" in cls.__name__ else Y)
+
+
 ONLINE_ONLY = [
     ({"radius": 1.0}, "radius="),
     ({"step_size": "adaptive"}, "step_size="),

@@ -1,10 +1,15 @@
 """The error on whole rows that is estimated from parts of them: exact where all is known, and against whole rows."""
 
+from warnings import catch_warnings, simplefilter
+
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
 from planted_cells import planted, uniform_cells
+from sparing import BudgetRidge
 from sparing.models import families
 from sparing.models.gaussian import Gaussian, fitted_model
 from sparing.models.honest_risk import UNSEEN_DOUBT, WholeRowRisk, seen_share, whole_row_risk
@@ -32,12 +37,22 @@ def test_the_seen_share_is_that_of_the_looks_where_attributes_are_uncorrelated_a
 
 def test_what_seen_parts_explain_is_divided_by_their_share():
     """Targets +1 and -1 predicted as half: three quarters explained of parts that are four fifths, so 15/16."""
-    targets = np.tile([1.0, -1.0], 50)[:, None]
+    n = 100_000
+    targets = np.tile([1.0, -1.0], n // 2)[:, None]
     found = whole_row_risk(targets, 0.5 * targets, 0.5 * targets, 0.8)
-    assert found.center == pytest.approx(1 / 16)
-    assert found.spread == pytest.approx(np.hypot(UNSEEN_DOUBT * 3 / 16, 0.05 / 4))  # all examples agree
+    assert found.center == pytest.approx(1 / 16 * (1 + 1 / n))
+    assert found.spread == pytest.approx(np.hypot(UNSEEN_DOUBT * 3 / 16, 0.05 / 4), rel=1e-4)  # all examples agree
     better = whole_row_risk(targets, 0.5 * targets, 0.6 * targets[:30], 1.0)
-    assert better.center == pytest.approx(0.4**2)
+    assert better.center == pytest.approx(0.4**2 * (1 + 1 / n))
+
+
+def test_of_the_mean_target_the_error_is_that_of_a_mean_of_so_many():
+    """Nothing is explained: the error is one and a chi-squared variable over n, whose deviation is the root of 2."""
+    generator = np.random.default_rng(0)
+    for n in (10, 40):
+        found = whole_row_risk(generator.standard_normal((n, 1)), np.zeros((n, 1)), np.zeros((n, 1)), 1.0)
+        assert found.center == pytest.approx(1 + 1 / n)
+        assert found.spread == pytest.approx(np.hypot(0.05, np.sqrt(2) / n))
 
 
 def test_the_spread_of_examples_is_that_of_a_ratio_of_means():
@@ -81,6 +96,23 @@ def test_intervals_of_r2_cover_the_r2_on_whole_rows():
         low, high = model.facts["r2_interval"]
         covered.append(low <= r2 <= high)
     assert np.sum(covered) >= 16
+
+
+@pytest.mark.parametrize(("n", "budget"), [(10, 3), (12, 10), (20, 5)])
+def test_intervals_of_r2_from_few_rows_cover_the_r2_of_score(n, budget):
+    """Forty draws of a few patients: at least 31 of the intervals hold, which 36 would on average (probability 0.02 of
+    fewer). Without the terms for few examples it was about half of them."""
+    X, y = load_diabetes(return_X_y=True)
+    covered = []
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(len(y))
+        few, others = order[:n], order[n:]
+        with catch_warnings():
+            simplefilter("ignore", ConvergenceWarning)
+            model = BudgetRidge(budget, random_state=seed).fit(X[few], y[few])
+        low, high = model.report_["r2_interval"]
+        covered.append(low <= model.score(X[others], y[others]) <= high)
+    assert np.sum(covered) >= 31
 
 
 def test_of_wide_data_the_interval_says_that_little_is_known():

@@ -1,6 +1,7 @@
 """The commands `route` and `visit`, driven by a script in place of a person."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -100,3 +101,9 @@ def test_columns_without_names_go_by_number(model):
     assert (column_of(nameless, "2"), column_of(model, "2"), column_of(nameless, "bmi")) == (2, "2", "bmi")
     with pytest.raises(ValueError, match="have no names: pass a number"):
         nameless.route([column_of(nameless, "bmi")])
+
+
+def test_large_numbers_are_written_as_prices_are():
+    """A house stood there as 3.6367e+05 ± 1.28e+05."""
+    visit = SimpleNamespace(proba=None, prediction=363_672.4, std=128_047.0, spent=0.0)
+    assert standing(visit, []) == "prediction 363,672 ± 128,047, spent 0.00"

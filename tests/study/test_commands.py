@@ -74,6 +74,14 @@ def test_from_a_price_list_to_a_model_by_spreadsheet(made, tmp_path):
     assert "present format" in made("upgrade", "copy.db")
 
 
+def test_a_total_that_pays_for_no_example_is_refused(run):
+    """Such a study was created without a word, and could then ask for nothing."""
+    said = run("create", "heart.db", "--costs", "prices.csv", "--budget", "190", "--total", "150", fails=True)
+    assert "the total of 150 is less than the budget of one example, 190; raise the total, or lower the budget" in said
+    assert not Path("heart.db").exists()
+    run("create", "heart.db", "--costs", "prices.csv", "--budget", "190", "--total", "190")
+
+
 def test_one_example_by_hand(made):
     shown = made("ask", "heart.db", "patient-17", "--who", "lab")
     assert "patient-17" in shown

@@ -128,6 +128,8 @@ def _items(groups, n_attributes: int) -> tuple[np.ndarray, list]:
     """The number of each attribute's item, in order of first appearance, and the label of each item (None: single)."""
     if groups is None:
         return np.arange(n_attributes), [None] * n_attributes
+    if np.ndim(groups) != 1:
+        raise ValueError(f"groups must be a dict of labels by name, or one label per attribute; got {groups!r}.")
     groups = list(groups)
     if len(groups) != n_attributes:
         raise ValueError(f"groups has {len(groups)} labels for {n_attributes} attributes; pass one per attribute.")

@@ -67,17 +67,17 @@ def compare_command(
         if not demo:
             refuse_paths(data, target, costs)
 
-        from sparing.compare import Row, compare
-        from sparing.files import write_csv
-        from sparing.plotting import plot_comparison
-        from sparing.tables import read_prices, read_table
+        with progress_bar(quiet) as report:  # imports and reading may take long, too
+            from sparing.compare import Row, compare
+            from sparing.files import write_csv
+            from sparing.plotting import plot_comparison
+            from sparing.tables import read_prices, read_table
 
-        runs, picture = ending(output, ".csv"), ending(output, ".png")
-        writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
-        reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-        table = _digits() if demo else read_table(data, target, **reading)
-        prices = None if costs is None else read_prices(costs, table.names)
-        with progress_bar(quiet) as report:
+            runs, picture = ending(output, ".csv"), ending(output, ".png")
+            writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
+            reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+            table = _digits() if demo else read_table(data, target, **reading)
+            prices = None if costs is None else read_prices(costs, table.names)
             comparison = compare(
                 table.X,
                 table.y,

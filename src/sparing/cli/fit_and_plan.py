@@ -68,23 +68,23 @@ def fit_command(
     with one_line_errors():
         refuse_paths(data, costs, target)
 
-        from sparing import checks
-        from sparing.fitting import FILES, fit_table
-        from sparing.plotting import plot_curves, plot_report
-        from sparing.tables import read_columnar, read_prices, read_table
+        with progress_bar(quiet, doing="fitting") as done:  # imports and reading may take long, too
+            from sparing import checks
+            from sparing.fitting import FILES, fit_table
+            from sparing.plotting import plot_curves, plot_report
+            from sparing.tables import read_columnar, read_prices, read_table
 
-        picture, curves = ending(output, ".png"), ending(output, "-curves.png")
-        possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
-        writer = Writer(possible, inputs=[*data, costs, target], force=force)
-        checks.one_of("--penalty", penalty, ("ridge", "lasso"))
-        if by_row_group or len(data) > 1:
-            _refuse_by_row_group(encode=encode, drop_missing=drop_missing)
-            table = read_columnar(data, target, task=task, drop=names_in(drop))
-        else:
-            reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-            table = read_table(data[0], target, task=task, as_is=True, **reading)
-        prices = None if costs is None else read_prices(costs, table.names)
-        with progress_bar(quiet, doing="fitting") as done:
+            picture, curves = ending(output, ".png"), ending(output, "-curves.png")
+            possible = [picture, curves, *(ending(output, end) for end in FILES.values())]
+            writer = Writer(possible, inputs=[*data, costs, target], force=force)
+            checks.one_of("--penalty", penalty, ("ridge", "lasso"))
+            if by_row_group or len(data) > 1:
+                _refuse_by_row_group(encode=encode, drop_missing=drop_missing)
+                table = read_columnar(data, target, task=task, drop=names_in(drop))
+            else:
+                reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
+                table = read_table(data[0], target, task=task, as_is=True, **reading)
+            prices = None if costs is None else read_prices(costs, table.names)
             report = fit_table(
                 table,
                 budget=_budget(budget),
@@ -109,11 +109,13 @@ def fit_command(
 
 
 def _show_report(report) -> None:
+    from sparing.tables.numbers import number_shown
+
     columns = "attribute", "weight", "effect", "looks", "spent"
     table = table_of("Largest effects", columns, words=["attribute"])
     for bought in report.attributes[:SHOWN]:
-        numbers = report.weight_in_words(bought), f"{bought.effect:.3g}", f"{bought.looks:,}", f"{bought.spent:,.2f}"
-        table.add_row(bought.attribute, *numbers)
+        shown = report.weight_in_words(bought), number_shown(bought.effect, 3)
+        table.add_row(bought.attribute, *shown, f"{bought.looks:,}", f"{bought.spent:,.2f}")
     show(table, report.lines())
 
 
@@ -202,7 +204,7 @@ def _show_plan(cells, prospects, reading: str) -> None:
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
     table = _prospects("Expected error over that of the mean predictor, with 90 % intervals", columns, prospects)
     unseen = cells.n_attributes - len(set(cells.attributes.tolist()))
-    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown"
+    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown."
     show(table, [never, reading] if unseen else [reading])
 
 

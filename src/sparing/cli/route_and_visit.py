@@ -49,10 +49,12 @@ def route_command(
 
 def show_route(route) -> None:
     """Print a route as a table."""
+    from sparing.tables.numbers import number_shown
+
     table = table_of("Route", ("", "buy", "price", "in all", route.measure), words=["buy"])
-    table.add_row("0", "nothing", "", "0.00", f"{route.start:.4g}")
+    table.add_row("0", "nothing", "", "0.00", number_shown(route.start, 4))
     for place, p in enumerate(route, 1):
-        table.add_row(str(place), p.name, f"{p.price:,.2f}", f"{p.total:,.2f}", f"{p.error:.4g}")
+        table.add_row(str(place), p.name, f"{p.price:,.2f}", f"{p.total:,.2f}", number_shown(p.error, 4))
     show(table)
 
 
@@ -99,10 +101,13 @@ def hold_visit(
 
     A value of a column that ``check`` refuses is asked for again.
     """
+    from sparing.tables.numbers import number_shown
+
     print(standing(visit, labels))
     while (query := visit.ask()) is not None:
         offer = visit.offer
-        print(f"next: {offer.name} for {offer.price:,.2f}; error to expect {offer.before:.4g} -> {offer.after:.4g}")
+        before, after = number_shown(offer.before, 4), number_shown(offer.after, 4)
+        print(f"next: {offer.name} for {offer.price:,.2f}; error to expect {before} -> {after}")
         answers = [_answer(names[column] if names else f"column {column}") for column in query.attributes]
         if None in answers:
             print("stopped")
@@ -121,8 +126,11 @@ def hold_visit(
 
 def standing(visit, labels: list) -> str:
     """The prediction and what was spent, in one line."""
+    from sparing.tables.numbers import number_shown
+
     if visit.proba is None:
-        return f"prediction {visit.prediction:.5g} ± {visit.std:.3g}, spent {visit.spent:,.2f}"
+        prediction, std = number_shown(visit.prediction, 5), number_shown(visit.std, 3)
+        return f"prediction {prediction} ± {std}, spent {visit.spent:,.2f}"
     chances = ", ".join(f"{label}: {chance:.1%}" for label, chance in zip(labels, visit.proba, strict=True))
     return f"prediction {visit.prediction} ({chances}), spent {visit.spent:,.2f}"
 

@@ -162,7 +162,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         whole_rows=True,
     ),
     "Ridge": _offline("offline ridge", "ridge", make=_ridge, colour=BLACK, marker="v"),
-    "Trees": _offline("boosted trees", "ridge", make=lambda s: _Trees(), colour=GREY, marker="<"),
+    "Trees": _offline("boosted trees", "ridge", make=lambda s: _Trees(), colour=SKY, marker="<"),
     "AELR": _few_lasso("AELR", make=lambda s: learners.AELR(s.n_attributes, **s.few), colour=RED, marker="s"),
     "DDAELR": _few_lasso("DDAELR", make=partial(_known, learners.DDAELR), colour=BLUE, marker="o"),
     "TwoPhasedDDAELR": _few_lasso(

@@ -70,7 +70,7 @@ class Comparison:
     @property
     def looks(self) -> str:
         """The budget in words."""
-        return f"{self.budget:g} {'of money' if self.priced else 'looks'} per example"
+        return f"{'a budget of ' * self.priced}{self.budget:g}{'' if self.priced else ' looks'} per example"
 
     def notes(self) -> list[str]:
         """The data and the information that the numbers depend on."""
@@ -97,7 +97,7 @@ class Comparison:
             return (
                 "No algorithm did better than the zero predictor: there is nothing here to learn, or too little data."
             )
-        amount = "{:,.0f} of money" if self.priced else "{:,.0f} attributes"
+        amount = "a spend of {:,.0f}" if self.priced else "{:,.0f} attributes"
         if few and whole and last[whole[0]].error < last[few[0]].error:
             end = last[whole[0]]
             parts.append(
@@ -112,9 +112,8 @@ class Comparison:
                 f"best, with {end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
             )
             if len(few) > 1:
-                parts.append(
-                    _against(self.curve(best), last[few[-1]], ALGORITHMS[best].label, ALGORITHMS[few[-1]].label)
-                )
+                labels = ALGORITHMS[best].label, ALGORITHMS[few[-1]].label
+                parts.append(_against(self.curve(best), last[few[-1]], *labels, "less" if self.priced else "fewer"))
         if whole and (not few or last[whole[0]].error >= last[few[0]].error):
             parts.append(
                 f"with whole rows, {ALGORITHMS[whole[0]].label} came to {last[whole[0]].error:.3g} for "
@@ -124,11 +123,11 @@ class Comparison:
         return sentence[0].upper() + sentence[1:] + "."
 
 
-def _against(curve: list[Point], other: Point, best: str, label: str) -> str:
-    """How many fewer attributes the best algorithm needed for the final error of another."""
+def _against(curve: list[Point], other: Point, best: str, label: str, fewer: str) -> str:
+    """How many fewer attributes, or how much less money, the best algorithm needed for the final error of another."""
     said = f"{label} ended at {other.error:.3g} for {other.cells:,.0f}"
     if curve[-1].error + curve[-1].deviation > other.error:
         return f"{said}, which is within one standard deviation"
     reached = next(point for point in curve if point.error <= other.error)
     times = other.cells / reached.cells
-    return f"{said}, an error that {best} reached with {times:.2g} times fewer" if times > 1.05 else said
+    return f"{said}, an error that {best} reached with {times:.2g} times {fewer}" if times > 1.05 else said

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from sparing import checks
+
 ABSENT = {"labels": None, "in_train": None, "costs": None, "discount_costs": None, "groups": None}
 
 
 def dataset(*, return_X_y: bool, **fields):
     """A Bunch of these fields, with None for missing ones; or only data and target."""
-    if return_X_y:
+    if checks.boolean("return_X_y", return_X_y):
         return fields["data"], fields["target"]
     from sklearn.utils import Bunch
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sparing import checks
+
 
 class Scaling(NamedTuple):
     """The offset subtracted from each attribute (None: nothing), and the size that it was divided by."""
@@ -49,7 +51,7 @@ def scale_max_abs(X, *, center: bool = True) -> tuple[Any, Scaling]:
     >>> scaling.transform([[3.0, 8.0]])
     array([[0., 1.]])
     """
-    X = _floats(X)
+    X, center = _floats(X), checks.boolean("center", center)
     if center and sparse.issparse(X):
         raise ValueError("X is sparse and centring would fill it with numbers; pass center=False, or X.toarray().")
     offset = _middle(X) if center else None

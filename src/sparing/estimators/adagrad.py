@@ -48,6 +48,8 @@ class OnlineLinear(BaseEstimator):
         """The optimiser for the current parameters, after checking them."""
         checks.one_of("loss", self.loss, self._losses)
         kind = checks.one_of("optimizer", self.optimizer, OPTIMIZERS)
+        for name in ("scaled", "average", "fit_intercept"):
+            checks.boolean(name, getattr(self, name))
         as_printed: dict[str, Any] = {"delta_r": self.delta_r, "delta_c": self.delta_c, "scaled": self.scaled}
         if kind != "compressed" and as_printed != {"delta_r": None, "delta_c": None, "scaled": False}:
             raise ValueError(f"scaled=, delta_r= and delta_c= need optimizer='compressed'; got optimizer={kind!r}.")
@@ -67,6 +69,7 @@ class OnlineLinear(BaseEstimator):
         return rada_grad(step_size, **common)
 
     def _check(self, X, *, reset: bool, **more):
+        checks.refuse_huge_targets(more.get("y"))
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64, **more)
 
     def _learn(self, X, targets, *, reset: bool, n_passes: int = 1) -> None:

@@ -174,7 +174,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
             penalty=self._penalty,
             n_attributes=self.n_features_in_,
             n_outputs=n_outputs,
-            center=bool(self.fit_intercept),
+            center=checks.boolean("fit_intercept", self.fit_intercept),
             n_examples=n_examples,
             seed=checks.seed(self.random_state),
             **{name: getattr(self, name) for name in names},

@@ -50,6 +50,7 @@ class CheckedInput:
         if is_source(X):
             raise ValueError("partial_fit takes rows in memory; pass a source to fit, with all its examples.")
         checks.refuse_missing_targets(y)
+        checks.refuse_huge_targets(y)  # before scikit-learn adds them up
         X = as_frame(X)
         if not reset and self._columns is not None and is_frame(X) and list(X.columns) == self._columns.names:
             self._columns.refuse_news(X)

@@ -26,6 +26,7 @@ def with_targets(source, y, target: str | None, *, multi_output: bool = False, y
             raise ValueError(f"a {type(source).__name__} has no columns with a target among them; pass y.")
         source, y = source.split_target(target)
     checks.refuse_missing_targets(y)
+    checks.refuse_huge_targets(y)
     y = check_array(y, ensure_2d=False, dtype="numeric" if y_numeric else None, input_name="y")
     if len(y) != source.n_examples:
         raise ValueError(f"y has {len(y)} targets for the {source.n_examples} examples of the source.")

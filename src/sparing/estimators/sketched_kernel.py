@@ -96,6 +96,7 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Fit to rows of X, or to a precomputed square kernel matrix, with one or several targets per example."""
         checks.positive("alpha", self.alpha)
         solver = checks.one_of("solver", self.solver, (*METHODS, "nystrom"))
+        checks.refuse_huge_targets(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )

@@ -86,6 +86,7 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and their classes."""
         ridge = self._ridge()
+        checks.boolean("fit_intercept", self.fit_intercept)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -92,6 +92,8 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._fit(X, y, sample_weight, checks.positive("alpha", self.alpha))
 
     def _validated(self, X, y):
+        checks.refuse_huge_targets(y)
+        checks.boolean("fit_intercept", self.fit_intercept)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
 

@@ -98,7 +98,7 @@ class KeepingLearner(Saved, Loop):
         self._refuse_prices_of_nothing()
         constant = None if self.levels is None else self.levels == 1
         shop = Shop(self.n_attributes, self.budget, costs=self.costs, groups=self.groups, constant=constant)
-        paid = bool(self.pay_for_missing) and self.budget is not None
+        paid = checks.boolean("pay_for_missing", self.pay_for_missing) and self.budget is not None
         self.buyer = Buyer(shop, self.random_state, self.total_budget, pay_for_missing=paid)
         self.bought = Cells(self.n_attributes, n_outputs=checks.whole("n_outputs", self.n_outputs))
         self._next_plan = self._first_plan()

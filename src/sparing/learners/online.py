@@ -260,7 +260,7 @@ class OnlineLearner(Memory, Loop):
             step_kind=STEPS.get(rule.size, kernel.FIXED),
             step=np.array(steps or np.zeros(self.n_outputs)),
             radius=radii,
-            center=bool(self.center),
+            center=checks.boolean("center", self.center),
             scaled=self.scale is not None,
             track=bool(self.center),
             learn=True,

@@ -189,6 +189,8 @@ class FittedModel:
         if self.basis is not None:
             missing = np.repeat(np.isnan(X), np.diff(self.basis.starts), axis=1)
             rows = np.where(missing, np.nan, self.basis.functions(X))
+            if not rows.shape[1]:  # of no column were there enough looks: one function stands for none
+                rows = np.full((len(X), 1), np.nan)
         means, unexplained = self.conditional(np.ascontiguousarray(rows))
         return FromKnown(self.with_trees(means + self.center, X), unexplained)
 

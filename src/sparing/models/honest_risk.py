@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri, stdtrit
 
 from sparing.cells import Cells
 from sparing.models.blocks import standard_error
@@ -15,6 +15,10 @@ from sparing.models.summary import Summary
 UNSEEN_DOUBT = 0.4  # relative standard deviation of the model's estimate of what unseen values explain
 BASIC_DOUBT = 0.05  # relative standard deviation of the error from seen parts, because the final model is another fit
 LEVEL = 0.9  # of intervals
+# Relative standard deviations times the number of examples. Of fits to 10 to 20 rows of 14 tables, 60 per cent of the
+# intervals held the R² of `score` without them, and 90 per cent with them; other splits than those that set them.
+UNSEEN_EXAMPLES = 20.0  # of what unseen values explain: covariances are shrunk as if by so many examples
+REFIT_EXAMPLES = 7.0  # of the error of any model but the mean target: the best of many looks better than it is
 
 
 class WholeRowRisk(NamedTuple):
@@ -76,9 +80,24 @@ def whole_row_risk(
     covariance or the weights are wrong by a factor, that factor cancels. The standard error of :math:`R^2_S` comes from
     its examples, and s has a relative standard deviation of forty per cent. The distribution is truncated at zero.
 
+    Few examples say less. Intervals are as wide as with the quantile of Student's t, both relative standard deviations
+    have a part in proportion to 1/n, and the mean of n targets is itself wrong: by 1/n of their variance on average,
+    with a standard deviation of :math:`\sqrt{2}/n`.
+
     The first examples may have ``better`` predictions, averaged with those of trees. Examples of one of the ``blocks``
     were seen in the same attributes, so standard errors are clustered by block.
     """
+    explained, unseen, error = _explained(targets, predictions, better, share, blocks)
+    n = max(2.0, float(len(targets) if blocks is None else np.unique(blocks).size))
+    wider = stdtrit(n - 1.0, (1.0 + LEVEL) / 2) / ndtri((1.0 + LEVEL) / 2) * np.sqrt(n / (n - 1.0))
+    center, spread = _risk(explained, unseen, wider * error)
+    refitted = (1.0 - explained) * bool(predictions.any())
+    few = UNSEEN_EXAMPLES * unseen, REFIT_EXAMPLES * refitted, np.sqrt(2.0) * center
+    return WholeRowRisk(center * (1.0 + 1.0 / n), float(np.hypot(spread, np.linalg.norm(few) / n)))
+
+
+def _explained(targets, predictions, better, share: float, blocks) -> tuple[float, float, float]:
+    """What seen parts explain, what unseen values add to that, and the standard error, for whole rows."""
     squares, losses = np.mean(targets**2, axis=1), np.mean((targets - predictions) ** 2, axis=1)
     scale = max(float(squares.mean()), np.finfo(float).tiny)
     some = len(better)
@@ -87,13 +106,16 @@ def whole_row_risk(
     relative = losses.mean() / scale
     error = np.hypot(standard_error(losses - relative * squares, blocks) / scale, gain_error)
     explained = 1.0 - relative + gain
-    unseen = explained * (1.0 / share - 1.0)
-    spread = np.sqrt((error / share) ** 2 + (UNSEEN_DOUBT * unseen) ** 2 + (BASIC_DOUBT * (1.0 - explained)) ** 2)
-    return WholeRowRisk(float(1.0 - explained - unseen), max(float(spread), 1e-6))
+    return float(explained), float(explained * (1.0 / share - 1.0)), float(error / share)
+
+
+def _risk(explained: float, unseen: float, error: float) -> WholeRowRisk:
+    spread = np.sqrt(error**2 + (UNSEEN_DOUBT * unseen) ** 2 + (BASIC_DOUBT * (1.0 - explained)) ** 2)
+    return WholeRowRisk(1.0 - explained - unseen, max(float(spread), 1e-6))
 
 
 def whole_row_shrinkage(targets: np.ndarray, predictions: np.ndarray, share: float) -> float:
     """The standard deviation of errors on whole rows over that of errors from seen parts, at most one."""
     from_seen = np.sum((targets - predictions) ** 2) / max(float(np.sum(targets**2)), np.finfo(float).tiny)
-    whole = whole_row_risk(targets, predictions, predictions, share).mean
+    whole = _risk(*_explained(targets, predictions, predictions, share, None)).mean
     return float(np.sqrt(whole / from_seen)) if whole < from_seen else 1.0

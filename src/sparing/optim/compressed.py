@@ -108,6 +108,7 @@ def comp_adagrad(
     """
     options = strengths(step_size, delta, l2, l1, tau, delta_r=delta_r, delta_c=delta_c)
     k, refresh = checks.whole("k", k, at_least=0), 1 if l1 else checks.whole("refresh", refresh)
+    scaled = checks.boolean("scaled", scaled)
 
     def init(params) -> CompressedState:
         return begin(k, flat("params", params).size, random_state, complement=True)

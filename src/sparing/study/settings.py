@@ -48,6 +48,11 @@ class Settings:
         costs = None if prices is None else [money.amount(f"the price of {n!r}", p) for n, p in _by(names, prices)]
         ceiling = money.amount("budget", budget)
         in_all = None if total is None else money.amount("total", total)
+        if in_all is not None and in_all < ceiling:
+            raise ValueError(
+                f"the total of {in_all} is less than the budget of one example, {ceiling}; raise the total, or lower "
+                "the budget."
+            )
         decimals = money.decimals_needed([*(costs or []), ceiling, *([] if in_all is None else [in_all])])
         if classes is not None and len(set(classes)) != len(classes):
             raise ValueError(f"classes holds a label twice: {list(classes)!r}; name each once.")

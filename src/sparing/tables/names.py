@@ -15,6 +15,8 @@ def refuse_unknown(wanted: Iterable[str], known: Collection[str], kind: str, fil
         if name not in there:
             near = get_close_matches(name, list(known)[:10_000], n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"{some(known)}."
+            if any("," in each for each in near):
+                hint += " A name with a comma stands in double quotes."
             raise ValueError(f"{file} has no {kind} {name!r}; {hint}")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+LARGE = 1e12  # from here on numbers are shown with a power of ten
 MONEY = "$€£¥"
 MARKS = frozenset([  # of a missing value among numbers; text may have a category of that name
     "-", "--", "–", "—", ".", "..", "n.a.", "n.a", "n. a.", "unknown", "missing", "not available",
@@ -17,6 +18,16 @@ WRITTEN = re.compile(
 )
 BY_POINT = re.compile(r"\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|[1-9]\d{0,2}([,'’\s]\d{3})+(\.\d*)?", re.IGNORECASE)
 BY_COMMA = re.compile(r"\d+(,\d+)?|[1-9]\d{0,2}([.'’\s]\d{3})+(,\d+)?")
+
+
+def number_shown(value: float, digits: int) -> str:
+    """A number with so many digits; a large one as a whole number, as people write prices, rather than with a power.
+
+    >>> number_shown(0.60112, 3), number_shown(4682.3, 4), number_shown(-128047.3, 4), number_shown(2.5e15, 4)
+    ('0.601', '4682', '-128,047', '2.5e+15')
+    """
+    text = f"{value:.{digits}g}"
+    return f"{value:,.0f}" if "e+" in text and abs(value) < LARGE else text
 
 
 def numbers_written(texts: Iterable[str], *, commas_separate: bool) -> tuple[dict[str, float], str] | None:

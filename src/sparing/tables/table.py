@@ -167,8 +167,16 @@ def _without_missing(X, values: list, names: list[str], target: str, drop_missin
     bad = holes.any(axis=1) | absent
     if not drop_missing:
         where = [names[i] for i in np.flatnonzero(holes.any(axis=0))] + [target] * bool(absent.any())
+        said = f"{these(where, 'column')} missing {int(holes.sum() + absent.sum())} values"
+        if bad.all():  # no row would be left
+            mostly = [names[i] for i in np.flatnonzero(2 * holes.sum(axis=0) > len(values))]
+            raise InputError(
+                f"{said}, at least one in every row",
+                "fill them, or leave columns out with {drop}",
+                {"drop": mostly or None},
+            )
         raise InputError(
-            f"{these(where, 'column')} missing {int(holes.sum() + absent.sum())} values",
+            said,
             f"fill them, or leave out those {bad.sum()} of {len(values)} rows with {{drop_missing}}",
             {"drop_missing": True},
         )

@@ -10,6 +10,7 @@ TASKS = ("auto", "regression", "classification")
 FEW_NUMBERS = 10  # distinct whole numbers up to which they are classes
 ROWS_PER_NUMBER = 20  # rows per distinct number that are needed for that, since few rows have few numbers by chance
 MOST_CLASSES = 100
+LARGEST_INTEGER = 2**63  # from which on whole numbers are no integers of NumPy
 
 
 def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, str]:
@@ -47,7 +48,7 @@ def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, 
         raise InputError(
             f"the target {target!r} has {distinct:,} classes, over {MOST_CLASSES}", "choose another, or merge classes"
         )
-    if whole:
+    if whole and max(abs(value) for value in values) < LARGEST_INTEGER:
         values = [int(value) for value in values]
     elif numbers or len({type(value) for value in values}) > 1:
         values = [str(value) for value in values]
