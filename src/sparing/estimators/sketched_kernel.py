@@ -3,12 +3,12 @@
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
-from sparing.estimators.sketched_ridge import warn_unless_converged
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.gram import Gram
 from sparing.solvers.kernel import KernelGram, solve_kernel_ridge, solve_on_landmarks
 from sparing.solvers.ridge import METHODS
@@ -16,7 +16,7 @@ from sparing.solvers.ridge import METHODS
 MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float64
 
 
-class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     r"""Kernel ridge regression, :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
 
     Gives the solution of scikit-learn's ``KernelRidge`` without factorising K: with about
@@ -104,15 +104,14 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if sample_weight is not None:
             scale = np.sqrt(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
             y = (y.T * scale).T
+        options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
         if solver == "nystrom" or (solver == "auto" and n > MOST_STORED):
             gram = self._gram(X, scale, stored=False)
-            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
             solution, landmarks = solve_on_landmarks(gram, y, self.alpha, **options)
         else:
             gram = self._gram(X, scale, stored=n <= MOST_STORED)
-            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
             solution, landmarks = solve_kernel_ridge(gram, y, self.alpha, method=solver, **options), None
-        warn_unless_converged(solution, self.tol, "or check that the kernel is positive definite")
+        self._report(solution, "or check that the kernel is positive definite")
         return self._publish(X, scale, solution, landmarks)
 
     def _publish(self, X, scale, solution, landmarks):
@@ -120,9 +119,6 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         chosen = slice(None) if landmarks is None else landmarks
         self.dual_coef_ = solution.coef if scale is None else (solution.coef.T * scale[chosen]).T
         self.X_fit_, self._landmarks = X[chosen], landmarks
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -150,6 +146,5 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

@@ -4,20 +4,19 @@ from typing import Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
 from sparing.estimators.labels import LinearClassifier
-from sparing.estimators.sketched_ridge import warn_unless_converged
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
 from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 
-class SketchedLogistic(LinearClassifier, BaseEstimator):
+class SketchedLogistic(LinearClassifier, SketchedEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
     Gives the solution of scikit-learn's ``LogisticRegression`` with the same ``C``: one weight vector for two classes,
@@ -111,12 +110,9 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
             random_state=self.random_state,
             **options,
         )
-        warn_unless_converged(solution, self.tol, "or scale the columns of X")
+        self._report(solution, "or scale the columns of X")
         self.coef_ = solution.coef[:-1].T
         self.intercept_ = solution.coef[-1] - (self.coef_ @ means if means is not None else 0.0)
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
         return self
 
     def _ridge(self) -> float:
@@ -136,8 +132,3 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
         """Class probabilities, with one column per class in the order of ``classes_``."""
         scores = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else softmax(scores, axis=1)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -1,22 +1,21 @@
 """Ridge regression whose cost scales with the effective dimension of the data."""
 
 from typing import Any, Self
-from warnings import warn
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_ridge
 from sparing.types import Solution
 
 
-class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class SketchedRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     r"""Ridge regression, :math:`\min_w \|y - Xw\|^2 + \alpha \|w\|^2`, preconditioned by a sketch of the rows.
 
     Gives the solution of scikit-learn's ``Ridge``, faster where the effective dimension
@@ -108,35 +107,16 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _publish(self, solution: Solution) -> None:
         """Set the fitted attributes."""
         single = solution.coef.dtype == np.float32
-        warn_unless_converged(solution, self.tol, "or pass X as float64" if single else "or pass solver='cholesky'")
+        self._report(solution, "or pass X as float64" if single else "or pass solver='cholesky'")
         means, target_means = self._centre
         self.coef_ = solution.coef.T
         self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
 
     def predict(self, X) -> np.ndarray:
         """Predictions for rows of X."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
-    """Warn about the remaining excess and how to reduce it."""
-    if not solution.converged:
-        warn(
-            f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above its "
-            f"minimum, over tol={tol:.1g}; raise max_iter, tol or alpha, {remedy}.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:
