@@ -1,0 +1,43 @@
+"""What the cells bought so far say of every item for sale: by it, an adaptive design decides where to look next."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparing import designs
+from sparing.buying.shop import Shop
+from sparing.cells import Cells
+from sparing.models.bases import transformed
+from sparing.models.scaling import extreme_units, in_moderate_units
+from sparing.models.selection import planning_weights
+
+
+class Evidence(NamedTuple):
+    """For every item: its variance, the size of its weight, and the looks at each of its attributes."""
+
+    variances: np.ndarray
+    weights: np.ndarray
+    looks: np.ndarray
+
+
+def evidence(bought: Cells, shop: Shop, levels: np.ndarray | None, second_moments: np.ndarray | None) -> Evidence:
+    """From one quick fit; variances are upper bounds, unless second moments are known."""
+    cells = bought.to_learn_from()
+    cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
+    basis, cells, summary = transformed(None, levels, cells)
+    weights = planning_weights(cells, summary) / summary.target_spreads
+    used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
+    spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
+    counts = bought.summed(looks)
+    if basis is not None:  # one purchase of a column serves all its functions
+        used = basis.by_column(used, 0.0)
+        spread = basis.by_column(spread, designs.upper_variances(np.zeros(bought.n_attributes), counts))
+    variances = shop.total(spread if second_moments is None else second_moments)
+    share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
+    return Evidence(variances, share, shop.total(counts) / np.diff(shop.starts))
+
+
+def looks(cells: Cells) -> np.ndarray:
+    """How often each attribute was looked at."""
+    pieces = (np.bincount(piece.attributes, minlength=cells.n_attributes) for piece in cells.pieces(in_order=False))
+    return sum(pieces, np.zeros(cells.n_attributes, np.int64))
