@@ -154,6 +154,26 @@ def test_what_is_cancelled_lapsed_unavailable_or_declined(study, monkeypatch):
     study.check(replay=True)
 
 
+def test_a_late_answer_does_not_end_the_ask_that_took_over(study, monkeypatch):
+    """Nothing is awaited then, but somebody is still buying: there is no second holder."""
+    from sparing.study import books
+
+    visit, real = study.visit("new", who="ward"), books.now
+    late = visit.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(books, "now", lambda: real() + 10**16)
+        study.expire()
+    night = study.visit("new", who="night shift")
+    taken_over = night.ask()
+    visit.tell(late, dict.fromkeys(late.names, 1.0))
+    with pytest.raises(Taken, match="'night shift' is working on 'new'"):
+        visit.ask()
+    assert night.ask().key == taken_over.key
+    study.cancel(taken_over)
+    assert not set(visit.ask().names) & set(late.names)
+    study.check(replay=True)
+
+
 def test_a_visit_never_passes_its_budget_nor_the_total(study, address):
     visit = study.visit("frugal", budget="3.00")
     asked = bought(visit)
