@@ -7,7 +7,7 @@ from killing import killed_after
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from sparing import OnlineRegressor, SketchedLogistic, SketchedRidge, distributed
+from sparing import OnlineRegressor, SketchedLogistic, SketchedRidge, SketchedRidgeCV, distributed
 from sparing.distributed.least_squares import skip
 from sparing.distributed.logistic import Curved, Newton
 
@@ -127,6 +127,7 @@ def test_a_worker_that_dies_changes_no_bit(client, problem):
         (SketchedRidge(radius=1.0), "radius= is for one machine"),
         (SketchedRidge(sketch="srht"), "srht"),
         (SketchedLogistic(solver="sketch"), "solver='sketch' is for one machine"),
+        (SketchedRidgeCV(), "a SketchedRidgeCV cannot be fitted on many machines"),
         (OnlineRegressor(), "a OnlineRegressor cannot be fitted on many machines"),
     ],
 )

@@ -1,6 +1,7 @@
 """Kernel ridge regression whose cost scales with the effective dimension of the kernel matrix."""
 
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -16,6 +17,7 @@ from sparing.solvers.ridge import METHODS
 MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float64
 
 
+@dataclass(eq=False, repr=False)
 class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     r"""Kernel ridge regression, :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
 
@@ -67,30 +69,17 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        solver="auto",
-        tol=1e-10,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    solver: str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 1000
+    random_state: Any = None
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X, or to a precomputed square kernel matrix, with one or several targets per example."""

@@ -1,5 +1,6 @@
 """Ridge regression whose cost scales with the effective dimension of the data."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,49 @@ from sparing.solvers import solve_ridge
 from sparing.types import Solution
 
 
-class SketchedRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SketchedLeastSquares(MultiOutputMixin, RegressorMixin, SketchedEstimator):
+    """What ridge regression with a given and with a chosen ridge share."""
+
+    fit_intercept: bool = True
+    solver: str = "auto"
+    sketch: str = "auto"
+    radius: Any = None
+    tol: float = 1e-8
+    max_iter: int = 1000
+    random_state: Any = None
+
+    def _validated(self, X, y):
+        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+
+    def _fit(self, X, y, sample_weight, alpha: float):
+        rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
+        self._publish(solve_ridge(rows, targets, alpha, **self._options()))
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        """Keywords of the solver."""
+        options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
+        return {"method": self.solver, **options}
+
+    def _publish(self, solution: Solution) -> None:
+        """Set the fitted attributes."""
+        single = solution.coef.dtype == np.float32
+        self._report(solution, "or pass X as float64" if single else "or pass solver='cholesky'")
+        means, target_means = self._centre
+        self.coef_ = solution.coef.T
+        self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
+
+    def predict(self, X) -> np.ndarray:
+        """Predictions for rows of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+@dataclass(eq=False, repr=False)
+class SketchedRidge(SketchedLeastSquares):
     r"""Ridge regression, :math:`\min_w \|y - Xw\|^2 + \alpha \|w\|^2`, preconditioned by a sketch of the rows.
 
     Gives the solution of scikit-learn's ``Ridge``, faster where the effective dimension
@@ -64,59 +107,12 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     (3.0, True, True)
     """
 
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        fit_intercept=True,
-        solver="auto",
-        sketch="auto",
-        radius=None,
-        tol=1e-8,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.sketch = sketch
-        self.radius = radius
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and one or several targets each."""
         X, y = self._validated(X, y)
         return self._fit(X, y, sample_weight, checks.positive("alpha", self.alpha))
-
-    def _validated(self, X, y):
-        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
-
-    def _fit(self, X, y, sample_weight, alpha: float):
-        rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
-        self._publish(solve_ridge(rows, targets, alpha, **self._options()))
-        return self
-
-    def _options(self) -> dict[str, Any]:
-        """Keywords of the solver."""
-        options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
-        return {"method": self.solver, **options}
-
-    def _publish(self, solution: Solution) -> None:
-        """Set the fitted attributes."""
-        single = solution.coef.dtype == np.float32
-        self._report(solution, "or pass X as float64" if single else "or pass solver='cholesky'")
-        means, target_means = self._centre
-        self.coef_ = solution.coef.T
-        self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
-
-    def predict(self, X) -> np.ndarray:
-        """Predictions for rows of X."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
 
 
 def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:

@@ -1,7 +1,5 @@
 """What the cells bought so far say of every item for sale: by it, an adaptive design decides where to look next."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparing import designs
@@ -12,16 +10,13 @@ from sparing.models.scaling import extreme_units, in_moderate_units
 from sparing.models.selection import planning_weights
 
 
-class Evidence(NamedTuple):
-    """For every item: its variance, the size of its weight, and the looks at each of its attributes."""
+def evidence(
+    bought: Cells, shop: Shop, levels: np.ndarray | None, second_moments: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Its variance, the size of its weight in a quick fit, and the looks at each of its attributes.
 
-    variances: np.ndarray
-    weights: np.ndarray
-    looks: np.ndarray
-
-
-def evidence(bought: Cells, shop: Shop, levels: np.ndarray | None, second_moments: np.ndarray | None) -> Evidence:
-    """From one quick fit; variances are upper bounds, unless second moments are known."""
+    Variances are upper bounds, unless second moments are known.
+    """
     cells = bought.to_learn_from()
     cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
     basis, cells, summary = transformed(None, levels, cells)
@@ -34,7 +29,7 @@ def evidence(bought: Cells, shop: Shop, levels: np.ndarray | None, second_moment
         spread = basis.by_column(spread, designs.upper_variances(np.zeros(bought.n_attributes), counts))
     variances = shop.total(spread if second_moments is None else second_moments)
     share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
-    return Evidence(variances, share, shop.total(counts) / np.diff(shop.starts))
+    return variances, share, shop.total(counts) / np.diff(shop.starts)
 
 
 def looks(cells: Cells) -> np.ndarray:
