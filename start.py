@@ -57,6 +57,7 @@ def find_data():
 def test(arguments):
     """Everything CI proves."""
     os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # BLAS threads of two workers would wait for each other
     if not arguments:
         for check in CHECKS:
             print("$", *check, flush=True)

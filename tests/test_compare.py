@@ -8,7 +8,7 @@ from sparing import learners
 from sparing.compare import ALGORITHMS, LINE_UPS, algorithm_names, compare
 from sparing.compare.data import Data
 from sparing.compare.running import seed_of_repetition
-from sparing.datasets import load_mnist_pair, make_power_law
+from sparing.datasets import make_power_law
 
 
 @pytest.fixture(scope="module")
@@ -187,18 +187,6 @@ def test_data_without_anything_to_learn_are_refused(steep):
         compare(X, np.full(len(y), 0.1), budget=5)
     with pytest.raises(ValueError, match="every attribute is constant"):
         compare(np.ones_like(X), y, budget=5)
-
-
-@pytest.mark.data
-def test_mnist_findings_of_the_paper():
-    """Known moments beat uniform looks at every spend, and whole rows at the smallest; two-phased ends between."""
-    pair = load_mnist_pair(3, 5, subset="all", dtype=np.float32)
-    names = ["AERR", "DDAERR", "TwoPhasedDDAERR", "OnlineRidge"]
-    result = compare(pair.data, pair.target, budget=57, algorithms=names, seeds=4, points=2, jobs=2)
-    curves = {name: [point.error for point in result.curve(name)] for name in names}
-    assert all(known < uniform for known, uniform in zip(curves["DDAERR"], curves["AERR"], strict=True))
-    assert curves["DDAERR"][0] < curves["OnlineRidge"][0]
-    assert curves["DDAERR"][-1] < curves["TwoPhasedDDAERR"][-1] < curves["AERR"][-1] < 0.4
 
 
 # Money --------------------------------------------------------------------------------------------------------------

@@ -67,9 +67,10 @@ def run(*command, folder=None):
 
 def test_a_clean_environment_is_enough_and_each_extra_brings_what_it_names(built, tmp_path):
     assert USES.keys() | ELSEWHERE == PROJECT["optional-dependencies"].keys(), "a new extra needs a line in USES"
-    venv.create(tmp_path / "clean", with_pip=True)
+    venv.create(tmp_path / "clean")
     python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = (python, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check")
+    pip = (sys.executable, "-m", "pip", "--python", python, "--quiet", "--disable-pip-version-check", "install")
+    pip = (*pip, "--no-compile")
     run(*pip, built[0])
     run(python, "-c", BARE, folder=tmp_path)
     run(*pip, f"{built[0]}[{','.join(USES)}]")

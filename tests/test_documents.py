@@ -39,6 +39,19 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
+def test_thresholds_of_the_page_are_those_of_the_code():
+    """Each under its name in its module; those by which a model is chosen are numbered, and at most fifteen."""
+    _, section = (ROOT / "docs" / "keeping.md").read_text(encoding="utf8").split("### Thresholds\n")
+    choosing, others = section.split("\n## ")[0].split("Other constants do not choose a model:")
+    for table, most in ((choosing, 15), (others, 100)):
+        named = re.findall(r"((?:`[A-Z_]+`(?:, )?)+) \((\w+)\)", "\n".join(re.findall(r"^\|.*", table, re.M)))
+        places = [(module, name) for names, module in named for name in re.findall(r"`(\w+)`", names)]
+        assert 5 < len(places) <= most
+        for module, name in places:
+            room = "learners" if module == "keeping" else "models"
+            assert hasattr(import_module(f"sparing.{room}.{module}"), name), f"{name} ({module})"
+
+
 def public_names():
     """Every name in an ``__all__``, or defined in a public module that has none; those of the package only there."""
     for room in sparing.__all__:

@@ -319,13 +319,8 @@ def column(value, n_columns: int, names) -> int:
     if isinstance(value, str):
         if value not in names:
             near = get_close_matches(value, names, 1)
-            hint = (
-                f"; did you mean {near[0]!r}?"
-                if near
-                else "."
-                if names
-                else "; the columns have no names: pass a number."
-            )
+            unlike = "." if names else "; the columns have no names: pass a number."
+            hint = f"; did you mean {near[0]!r}?" if near else unlike
             raise ValueError(f"there is no column {value!r}{hint}")
         return names.index(value)
     number = whole("column", value, at_least=0)

@@ -35,7 +35,7 @@ from sparing.models.summary import summarize
 from sparing.tables import PriceList, read_prices, read_table
 from sparing.tables.npz import array_names
 from sparing.theory import rows_needed
-from sparing.types import money_units
+from sparing.units_of_money import money_units
 
 LEAST_PILOT = 30  # examples
 LARGEST = 4e7  # number of values that the largest spend buys by default

@@ -8,6 +8,7 @@ import pandas
 import pytest
 from dask import array, dataframe, delayed
 from killing import killed_after
+from on_workers import cells_of, in_brackets, noted_chunk
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -74,9 +75,12 @@ def test_a_fit_on_a_cluster_is_that_of_one_machine(client, name):
 
 def by_em(**options):
     """A learner that no option of the estimator asks for: few iterations of EM."""
-    estimator = BudgetRidge(3, learner="factor", random_state=0)
-    estimator._keeping = lambda given: FactorModel(D, rounds=3, **given, **options)
-    return estimator
+
+    class ByEM(BudgetRidge):
+        def _keeping(self, given):
+            return FactorModel(D, rounds=3, **given, **options)
+
+    return ByEM(3, learner="factor", random_state=0)
 
 
 @pytest.mark.parametrize("rank", [2, "full"])
@@ -116,27 +120,17 @@ def test_a_sample_in_order_is_that_of_all_cells(client):
         assert all(np.array_equal(sample.state()[name], expected.state()[name]) for name in expected.state())
 
 
-def in_brackets(one, other):
-    return f"({one}{other})"
-
-
 def test_sums_are_taken_by_trees_of_sixteen_parts_one_after_the_other(client):
     parts = Parts(client, client.map(str, range(22), pure=False))
     expected = "(((((((01)2)3)(((45)6)7))(((89)10)11))(((1213)14)15))((((1617)18)19)(2021)))"
     assert parts.summed(str, combine=in_brackets) == expected
 
 
-def noted_chunk(path, k):
-    """Rows with the target last, and a line in a file for every time that they are made."""
-    with open(path, "a") as file:
-        file.write(f"{k}\n")
-    rng = np.random.default_rng(k)
-    return rng.standard_normal((400, D + 1))
-
-
 def test_rows_and_targets_of_one_chunk_are_loaded_together(client, tmp_path):
     """By the task that needs them, so that no chunk waits: once, and those at which a new plan begins twice."""
-    made = [array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k), (400, D + 1), float) for k in range(4)]
+    made = [
+        array.from_delayed(delayed(noted_chunk)(tmp_path / "made", k, D + 1), (400, D + 1), float) for k in range(4)
+    ]
     both = array.concatenate(made)
     X, y = both[:, :-1], both[:, -1]
     assert load(X, y, client).graphs is not None
@@ -189,12 +183,6 @@ def test_workers_that_die_while_cells_are_put_in_order(client):
     expected = every_in_order(parts, 10)
     with killed_after(client, "in_order", "piece"):
         assert np.array_equal(every_in_order(parts, 10).targets, expected.targets)
-
-
-def cells_of(X, y):
-    cells = Cells(1)
-    cells.extend(np.ones(len(X), int), np.zeros(len(X), int), X[:, 0], y)
-    return cells
 
 
 # What is refused, and what a model of a cluster does not have --------------------------------------------------------

@@ -7,8 +7,8 @@ from killing import killed_after
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from sparing import OnlineRegressor, SketchedLogistic, SketchedRidge, distributed
-from sparing.distributed.least_squares import _skip
+from sparing import OnlineRegressor, SketchedLogistic, SketchedRidge, SketchedRidgeCV, distributed
+from sparing.distributed.least_squares import skip
 from sparing.distributed.logistic import Curved, Newton
 
 N, D = 2000, 80
@@ -67,7 +67,7 @@ def test_numbers_left_out_are_those_that_would_be_drawn():
     for rng in (drawn, left_out):
         rng.standard_normal(1, dtype=np.float32)
     drawn.random(10)
-    _skip(left_out, 10)
+    skip(left_out, 10)
     assert np.array_equal(drawn.standard_normal(5, dtype=np.float32), left_out.standard_normal(5, dtype=np.float32))
 
 
@@ -127,6 +127,7 @@ def test_a_worker_that_dies_changes_no_bit(client, problem):
         (SketchedRidge(radius=1.0), "radius= is for one machine"),
         (SketchedRidge(sketch="srht"), "srht"),
         (SketchedLogistic(solver="sketch"), "solver='sketch' is for one machine"),
+        (SketchedRidgeCV(), "a SketchedRidgeCV cannot be fitted on many machines"),
         (OnlineRegressor(), "a OnlineRegressor cannot be fitted on many machines"),
     ],
 )

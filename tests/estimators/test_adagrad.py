@@ -120,8 +120,8 @@ def losses_of(model, X, y, w):
 def test_regret_stays_below_the_bound(kind, loss, l2, optimizer):
     """Theorems 1 to 3 against the fitted weights, whose regret and whose bound are both known exactly."""
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((400, 24)) if kind == "random" else make_rows(400, 24, seed=5)[0]
-    y = np.where(X @ rng.standard_normal(24) + 0.5 * rng.standard_normal(400) > 0, 1, -1)
+    X = rng.standard_normal((120, 24)) if kind == "random" else make_rows(120, 24, seed=5)[0]
+    y = np.where(X @ rng.standard_normal(24) + 0.5 * rng.standard_normal(120) > 0, 1, -1)
     options = {"optimizer": optimizer, "k": 6, "l2": l2, "step_size": 0.5, "fit_intercept": False, "random_state": 0}
     model = OnlineClassifier(loss, average=True, **options)
     suffered = 0.0

@@ -33,7 +33,7 @@ def test_a_class_of_one_in_a_hundred_is_found_as_by_logistic_regression(weight):
     assert abs(ours - theirs) < 3 * np.sqrt(theirs * (1 - theirs) / y_test.sum()) + 0.02
     assert theirs > 0.2
     if weight is None:
-        assert not (model._scores(X_test) > 0).any()
+        assert not (model.learner_.fitted.predict(X_test) > 0).any()
 
 
 def test_weights_of_classes_move_the_odds_and_nothing_else():

@@ -40,7 +40,7 @@ def test_a_column_that_a_frame_lacks_is_missing(diabetes):
         model.predict(X.rename(columns={"s5": "s7"}))
     with pytest.raises(ValueError, match="infinity"):
         model.predict(X.assign(s5=np.inf))
-    np.testing.assert_allclose(model.predict(X[:2] * np.nan), model._fit.fitted.center[0], rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X[:2] * np.nan), model.learner_.fitted.center[0], rtol=1e-12)
 
 
 def test_more_knowledge_is_more_certain(diabetes):

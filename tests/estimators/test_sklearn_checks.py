@@ -15,7 +15,6 @@ ESTIMATORS = [
     BudgetRidge(budget=2, learner="online", random_state=0),
     BudgetRidge(budget=2, learner="online", random_state=0, **UNIFORM),
     BudgetLasso(budget=2, random_state=0),
-    BudgetLasso(budget=2, learner="online", random_state=0),
     BudgetSVR(budget=2, random_state=0),
     BudgetClassifier(budget=2, random_state=0),
     BudgetClassifier(budget=2, learner="online", random_state=0),

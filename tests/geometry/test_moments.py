@@ -169,7 +169,7 @@ def test_refusals(X, message):
 def test_the_last_block_of_columns_names_its_column(monkeypatch):
     from sparing.geometry import moments
 
-    monkeypatch.setattr(moments, "_CHUNK_VALUES", 1)
+    monkeypatch.setattr(moments, "CHUNK_VALUES", 1)
     X = sparse.csc_array(np.array([[1.0, 2.0, np.nan]]))
     with pytest.raises(ValueError, match="in row 0, column 2"):
         second_moments(X)

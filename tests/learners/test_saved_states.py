@@ -45,7 +45,7 @@ def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
         return np.full(counts.size, distances.max())
 
     monkeypatch.setattr(designs, "upper_variances", lambda variances, looks: variances)
-    monkeypatch.setattr(summary, "_ranges", one_range)
+    monkeypatch.setattr(summary, "ranges_of", one_range)
     learner, then = continued(PairwiseMoments)
     assert learner.cells == then["then.cells"]
     np.testing.assert_allclose(learner.coef, then["then.coef"], rtol=1e-10)

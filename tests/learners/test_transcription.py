@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
+from learner_cases import kernel_parts
 from sparing.kernels import state as kernel
 from sparing.learners import AELR, AELSVR, AERR, DDAELR, DDAERR
 
@@ -120,7 +121,9 @@ def test_adagrads_own_projection_is_the_one_of_a_generic_solver(start):
     """AERR with AdaGrad's steps from two starts; to 1e-5, the accuracy of SLSQP."""
     learner = AERR(D, budget=6, radius=RADIUS, step_size="adagrad", step_scale=4.0, projection="own", random_state=1)
     learner.begin()
-    kernel.restart(learner._state.model, start[:, None], learner._state.options)
+    model, _, _, options = kernel_parts(learner)
+    kernel.restart(model, start[:, None], options)
+    learner = AERR.from_state(learner.state() | {f"model.{name}": array for name, array in model._asdict().items()})
     squares, active, total = np.zeros(D), 0, np.zeros(D)
     for x, y in zip(X[:60], Y[:60], strict=True):
         query, w = learner.ask(), learner.last_coef

@@ -131,8 +131,9 @@ def test_each_phase_has_its_step(cls, uniform):
     np.testing.assert_allclose(learner.run(X[:99], Y[:99]).coef, alone.coef, rtol=1e-12)
     learner.run(X[99:101], Y[99:101])
     assert learner.in_phase_two
-    assert learner._state.options.step == pytest.approx(0.03)
-    assert cls(D, pilot=100, step_scale=3.0, **options).run(X[:99], Y[:99])._state.options.step == pytest.approx(0.03)
+    assert learner.state()["options.step"] == pytest.approx(0.03)
+    same = cls(D, pilot=100, step_scale=3.0, **options).run(X[:99], Y[:99])
+    assert same.state()["options.step"] == pytest.approx(0.03)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.nan])

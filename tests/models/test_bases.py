@@ -146,11 +146,11 @@ def test_with_one_hinge_a_v_is_reproduced():
 @given(LOOKS, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=4))
 def test_what_is_quicker_than_numpys_has_its_bits(looks, probabilities):
     values, parts = np.array(looks), np.array(probabilities)
-    np.testing.assert_array_equal(bases._quantiles(values, parts), np.quantile(values, parts))
-    np.testing.assert_array_equal(bases._distinct(values), np.unique(values))
+    np.testing.assert_array_equal(bases.quantiles_of(values, parts), np.quantile(values, parts))
+    np.testing.assert_array_equal(bases.distinct(values), np.unique(values))
     rows = np.column_stack([values, values**2])
-    np.testing.assert_array_equal(bases._spreads(rows), rows.std(axis=0))
-    np.testing.assert_array_equal(bases._spreads(values), values.std())
+    np.testing.assert_array_equal(bases.spreads_of(rows), rows.std(axis=0))
+    np.testing.assert_array_equal(bases.spreads_of(values), values.std())
 
 
 # Of cells -----------------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_examples_with_hidden_parts_do_not_count_for_variances():
 def test_labels_that_were_held_out_are_labels():
     """Standardized by each split they were not quite, and slopes of probabilities ran away."""
     X, y = load_breast_cancer(return_X_y=True)
-    model = BudgetClassifier(budget=30, features="linear", random_state=0).fit(X[:200], y[:200])._fit.fitted
+    model = BudgetClassifier(budget=30, features="linear", random_state=0).fit(X[:200], y[:200]).learner_.fitted
     held_out = model.calibration.held_out
     assert set(held_out.targets.ravel()) == {-1.0, 1.0}
     assert len(held_out.targets) == 2 * len(model.calibration.errors) == 400
@@ -61,7 +61,7 @@ def test_trees_learnt_from_whole_rows_predict_from_parts():
     X = rng.standard_normal((1500, 2))
     y = np.floor(2 * X[:, 0]) % 2 + np.floor(2 * X[:, 1]) % 2
     model = BudgetRidge(budget=2, random_state=0).fit(X[:1000], y[:1000])
-    assert model._fit.fitted.trees_share > 0.5
+    assert model.learner_.fitted.trees_share > 0.5
     in_part = np.where(np.arange(2) == 0, X[1000:], np.nan)
     assert np.mean((model.predict(X[1000:]) - y[1000:]) ** 2) < 0.3 * y.var()
     assert np.mean((model.predict(in_part) - y[1000:]) ** 2) < 0.75 * y.var()
@@ -79,7 +79,7 @@ def test_rows_in_part_have_a_share_of_trees_of_their_own():
         order = np.random.default_rng(seed).permutation(len(y)) if seed else np.arange(len(y))
         train, test = order[:240], order[240:]
         model = BudgetClassifier(budget=64, random_state=0).fit(X[train], y[train])
-        fitted, route = model._fit.fitted, [purchase.columns[0] for purchase in model.route()][:6]
+        fitted, route = model.learner_.fitted, [purchase.columns[0] for purchase in model.route()][:6]
         in_part = np.full_like(X[test], np.nan)
         in_part[:, route] = X[np.ix_(test, route)]
         for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share)):

@@ -115,8 +115,8 @@ def test_the_border_between_skewed_classes_is_fitted():
     model = BudgetClassifier(budget=2, features="linear", random_state=0).fit(X[:2000], y[:2000])
     logistic = LogisticRegression().fit(X[:2000], y[:2000])
     assert np.mean(model.predict(X[2000:]) == y[2000:]) > logistic.score(X[2000:], y[2000:]) - 0.005
-    classes = model._fit.fitted.classes
-    unshifted = replace(classes, offsets=0.0).log_posteriors(*model._fit.fitted.from_known(X[2000:]))
+    classes = model.learner_.fitted.classes
+    unshifted = replace(classes, offsets=0.0).log_posteriors(*model.learner_.fitted.from_known(X[2000:]))
     assert np.mean(unshifted.argmax(axis=1) == y[2000:]) < logistic.score(X[2000:], y[2000:]) - 0.01
     np.testing.assert_allclose(model.predict_proba(np.full((1, 3), np.nan))[0], classes.priors, atol=1e-12)
 
@@ -150,7 +150,7 @@ def test_no_class_is_more_certain_than_the_held_out_examples_show():
     assert probabilities.min() >= 1 / 31 * 0.25  # a third of what one example among 31 weighs, up to the frequencies
     assert (probabilities.argmax(axis=1) == y).mean() > 0.9
     nothing = model.predict_proba(np.full((1, 3), np.nan))[0]
-    np.testing.assert_allclose(nothing, model._fit.fitted.classes.priors)
+    np.testing.assert_allclose(nothing, model.learner_.fitted.classes.priors)
     visit = model.visit(dict(enumerate(X[0])))
     np.testing.assert_allclose(visit.proba, probabilities[0])
     np.testing.assert_allclose(model.buy(X[:5], budget=3).proba, probabilities[:5])

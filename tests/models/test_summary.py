@@ -100,8 +100,12 @@ def test_sums_by_pieces_are_those_of_all_cells_to_the_last_bit(monkeypatch, weig
 
 @pytest.mark.parametrize("times", [1, 200, 70_000])
 def test_counts_of_pairs_add_up_however_few_bytes_they_take(times):
-    one, other = (pair_sums(cells, summarize(cells)) for cells in (cells_of(np.ones((n, 2)), np.ones((n, 1)))
-                                                                   for n in (times, 100)))  # fmt: skip
+    def ones(n):
+        cells = Cells(2)
+        cells.extend(np.full(n, 2), np.tile([0, 1], n), np.ones(2 * n), np.ones(n))
+        return pair_sums(cells, summarize(cells))
+
+    one, other = ones(times), ones(100)
     assert one.counts.nbytes == {1: 3, 200: 3, 70_000: 12}[times]
     assert one.plus(other).counts.tolist() == [times + 100] * 3
 

@@ -47,7 +47,7 @@ def parameters(dtype=torch.float64):
 def driver(request, monkeypatch):
     """Both ways to make a step: the one of the CPU, and the one of other devices, which works there too."""
     if request.param == "by torch":
-        monkeypatch.setattr(adapter, "_is_compiled", lambda x: False)
+        monkeypatch.setattr(adapter, "is_compiled", lambda x: False)
 
 
 @pytest.mark.usefixtures("driver")

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from sparing.learners import AERR, PairwiseMoments
 from sparing.sources import ArraySource, CallableSource
-from sparing.types import Ledger, OverBudget, RefusedPurchase, decimals_of, money_units, price_units
+from sparing.types import Ledger, OverBudget, RefusedPurchase
+from sparing.units_of_money import decimals_of, money_units, price_units
 
 
 def books(ledger):

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from zlib import crc32
 
-from sparing.study import Study, Taken, books
+from sparing.study import Study, Taken, books, calls
 from sparing.types import OverBudget
 
 FORKED = multiprocessing.get_context("fork")
@@ -207,8 +207,8 @@ def spend_all(address, *, clients: int, examples: int) -> dict:
                 break
             study.tell(ask, dict.fromkeys(ask.names, 1.0), y=1.0)
         checked = study.check(replay=True)
-        row = study._state()
-        plan = study._store.read(lambda connection: study._plans.plan(connection, row.plan))
+        row = calls.state(study)
+        plan = study.store.read(lambda connection: study.plans.plan(connection, row.plan))
         following = plan.query(study.settings.seed, row.examples).attributes
         price = sum(study.settings.units[attribute] for attribute in following)
         money = study.money()

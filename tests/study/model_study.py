@@ -68,6 +68,8 @@ class ModelStudy:
                 example["said"] = example["event"]
                 self._event()
             return None
+        if example["ask"] is not None and self.asks[example["ask"]]["state"] == "open":
+            return self._ask_for_rest(name, who)
         example["ask"] = self._reserve(wanted, name, who)
         example["query"] += wanted
         example["said"] = None
@@ -139,7 +141,9 @@ class ModelStudy:
                 self._event()
 
     def correct(self, name, values, y, expected):
-        example = self.examples[name]
+        example, content = self.examples[name], (expected, str(values), y)
+        if example.get("corrected") == (content, example["event"]):
+            return example["event"]  # sent again
         if example["event"] != expected or example["state"] == "withdrawn":
             raise Conflict
         if any(n not in example["values"] for n in values) or (y is not None and example["y"] is None):
@@ -147,6 +151,7 @@ class ModelStudy:
         example["values"] |= values
         example["y"] = example["y"] if y is None else y
         example["event"] = self._event()
+        example["corrected"] = content, example["event"]
         return example["event"]
 
     def withdraw(self, name):

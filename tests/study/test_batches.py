@@ -27,10 +27,10 @@ def whole(ask, value=1.5):
 def test_many_at_once_are_all_or_nothing(study):
     asks = study.ask_many(["x", "y", "x"], who="lab")
     assert asks[0] == asks[2]
-    before = study._state()
+    before = calls.state(study)
     with pytest.raises(Conflict):
         study.tell_many([(asks[0], whole(asks[0], 1.0), 1.0), (asks[0], whole(asks[0], 2.0), 1.0)])
-    assert study._state() == before
+    assert calls.state(study) == before
     events = study.tell_many([(ask, whole(ask), 1.0) for ask in asks])
     assert events[0] == events[2] != events[1]
     assert study.cells().n_examples == 2
@@ -42,12 +42,12 @@ def tables(study):
 
     def look(connection):
         return [
-            connection.execute(sa.select(*columns).where(table.c.study == study._id).order_by(table.c.number)).all()
+            connection.execute(sa.select(*columns).where(table.c.study == study.id).order_by(table.c.number)).all()
             for table in (EVENT, EXAMPLE, ASK)
             for columns in [[each for each in table.c if each.name not in ("study", "at", "until", "body")]]
         ]
 
-    return study._store.read(look)
+    return study.store.read(look)
 
 
 def test_whole_answers_are_booked_as_if_they_came_one_by_one(address, monkeypatch):
@@ -63,7 +63,7 @@ def test_whole_answers_are_booked_as_if_they_came_one_by_one(address, monkeypatc
             events = study.tell_many(answers[:-2])
             assert study.tell_many(answers[:-2]) == events  # sent twice, booked once
             study.check(replay=True)
-            state = study._state()
+            state = calls.state(study)
             found.append((events, state.spent, state.committed, state.settled, state.changed, tables(study)))
     assert found[0] == found[1]
 

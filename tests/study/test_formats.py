@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from sparing.study import Conflict, StoreError, Study, migrations, upgrade
+from sparing.study import Conflict, StoreError, Study, calls, migrations, upgrade
 from sparing.study.databases import backup
 from sparing.study.store import EVENT, FORMAT, Store
 
@@ -63,7 +63,7 @@ def test_files_of_all_formats_are_read_after_an_upgrade(path, tmp_path):
     upgrade(copy)
     with Study.open(copy) as study:
         found = study.check(replay=True)
-        assert (found.examples, study._state().plan) == (41, 2)
+        assert (found.examples, calls.state(study).plan) == (41, 2)
         assert study.example("patient-3").y == 9.0
         assert study.cells().n_examples == 40
         ask = study.asks()[0]
@@ -120,4 +120,4 @@ def test_an_upgrade_keeps_every_answer(older):
         with pytest.raises(Conflict, match="was told as not bought"):
             study.tell(in_parts, {"glucose": 1.0})
         with pytest.raises(StoreError, match="never changed"):
-            study._store.write(lambda connection: connection.execute(sa.update(EVENT).values(actor="me")))
+            study.store.write(lambda connection: connection.execute(sa.update(EVENT).values(actor="me")))

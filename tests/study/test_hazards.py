@@ -11,7 +11,7 @@ from itertools import count
 import psycopg
 import pytest
 
-from sparing.study import StoreError, Study, StudyError, Taken
+from sparing.study import StoreError, Study, StudyError, Taken, calls
 from sparing.study import books as book_keeping
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process")
@@ -189,7 +189,7 @@ def test_a_client_that_dies_within_a_transaction_holds_no_lock(address):
             books.event("ask", "gone", {})
             os.kill(os.getpid(), signal.SIGKILL)
 
-        study._calls.write(study, work)
+        calls.write(study, work)
 
     process = FORKED.Process(target=die)
     process.start()
@@ -237,7 +237,7 @@ def test_connections_are_not_shared_across_a_fork(address):
 def test_the_way_sqlite_is_used(tmp_path):
     """A commit that was answered survives a power failure, and writers do not block readers."""
     with create(tmp_path / "study.db") as study:
-        pragmas = study._store.read(
+        pragmas = study.store.read(
             lambda connection: [
                 connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
             ]

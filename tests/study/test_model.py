@@ -9,7 +9,7 @@ import pytest
 from sparing import BudgetClassifier, BudgetRidge
 from sparing.datasets import make_power_law
 from sparing.learners import AutoLearner, FactorModel, PairwiseMoments
-from sparing.study import Study, settled
+from sparing.study import Study, calls, settled
 
 D = 6
 NAMES = [f"a{number}" for number in range(D)]
@@ -63,8 +63,8 @@ def test_driven_one_by_one_a_study_equals_a_learner(tmp_path, data, learner, opt
         model = study.model()
         assert np.array_equal(model.learner_.fitted.predict(X), told.fitted.predict(X))
         assert float(study.money()["spent"]) == told.spent
-        assert study._plans.due(study._state().plan) == told.next_plan
-        assert (study._state().plan >= 2) == ("design" not in options)
+        assert study.plans.due(calls.state(study).plan) == told.next_plan
+        assert (calls.state(study).plan >= 2) == ("design" not in options)
         study.check(replay=True)
 
 
@@ -94,24 +94,24 @@ def test_plans_follow_the_order_in_which_examples_settled(address, data):
     """Whatever comes later, corrections included, a plan is that of the first examples as they were then."""
     X, y = data
     with Study.create(address, attributes=NAMES, seed=3, learner="pairwise", budget=2) as study:
-        due = study._plans.due(0)
+        due = study.plans.due(0)
         asks = [study.ask(f"{number}", who="lab") for number in range(due + 5)]
         answers = [
             (ask, dict(zip(ask.names, X[number, list(ask.attributes)].tolist(), strict=True)), float(y[number]))
             for number, ask in enumerate(asks)
         ]
         study.tell_many(answers[::-1][: due - 1])
-        assert study._state().plan == 0
+        assert calls.state(study).plan == 0
         study.tell_many(answers[::-1][due - 1 :])  # passes the number at which a plan is due
-        assert study._state().plan == 1
-        first = study._store.read(lambda connection: study._plans.plan(connection, 1)).shares
+        assert calls.state(study).plan == 1
+        first = study.store.read(lambda connection: study.plans.plan(connection, 1)).shares
         told = list(range(due + 5))[::-1][:due]
         cells = study.cells().take(np.arange(due))
         assert np.array_equal(cells.targets.ravel(), y[told])
         assert np.array_equal(study.settings.learner.plan_after(cells).shares, first)
         study.correct("7", {asks[7].names[0]: 100.0}, expected=study.example("7").event)
         study.withdraw("8")
-        event = study._store.read(lambda connection: study._plans._event_of(connection, due))
+        event = study.store.read(lambda connection: study.plans.event_of(connection, due))
         assert_same_cells(study.cells(at=event), cells)
 
 
@@ -121,14 +121,14 @@ def test_workers_that_race_make_one_plan(address, data):
         Study.create(address, attributes=NAMES, seed=3, learner="pairwise", budget=2) as study,
         Study.open(address, make_plans=False) as slow,
     ):
-        due = slow._plans.due(0)
+        due = slow.plans.due(0)
         drive(slow, X, y, range(due))
-        assert slow._state().plan == 0
+        assert calls.state(slow).plan == 0
         plan = study.settings.learner.plan_after(study.cells())
-        study._plans._insert(1, study._state().head, due, plan)
-        head = study._state().head
-        slow._plans._insert(1, head, due, plan)
-        assert study._state().head == head
+        study.plans.put_into_force(1, calls.state(study).head, due, plan)
+        head = calls.state(study).head
+        slow.plans.put_into_force(1, head, due, plan)
+        assert calls.state(study).head == head
         assert slow.ask("more", who="lab").state == "open"
         study.check(replay=True)
 
@@ -137,7 +137,7 @@ def test_the_model_is_kept_until_settled_cells_change(tmp_path, data):
     X, y = data
     with Study.create(tmp_path / "study.db", attributes=NAMES, seed=3, learner="pairwise", budget=2) as study:
         drive(study, X, y, range(40))
-        then, event = study.model(), study._state().head
+        then, event = study.model(), calls.state(study).head
         ask = study.ask("more", who="lab")
         study.tell(ask, {ask.names[0]: 1.0})
         assert study.model() is then
@@ -153,17 +153,17 @@ def test_only_what_has_changed_is_read_again(tmp_path, data, monkeypatch):
     with Study.create(path, attributes=NAMES, seed=3, learner="pairwise", budget=2) as study:
         drive(study, X, y, range(60))
         study.work()
-    read, real = [], settled._rows
-    monkeypatch.setattr(settled, "_rows", lambda *args: read.append(rows := real(*args)) or rows)
+    read, real = [], settled.rows_where
+    monkeypatch.setattr(settled, "rows_where", lambda *args: read.append(rows := real(*args)) or rows)
     with Study.open(path) as study:
         drive(study, X, y, range(60, 63))
         study.withdraw("example-5")
         study.correct("example-6", y=9.0, expected=study.example("example-6").event)
         kept = study.cells()
         assert [row.name for rows in read for row in rows] == [f"example-{number}" for number in (5, 6, 60, 61, 62)]
-        study._settled, head = None, study._state().head
-        study._store.write(lambda connection: connection.exec_driver_sql("DELETE FROM snapshot"))
-        for cells in (study.cells(), study.cells(at=head)):  # from all rows
+        study.store.write(lambda connection: connection.exec_driver_sql("DELETE FROM snapshot"))
+    with Study.open(path) as study:
+        for cells in (study.cells(), study.cells(at=calls.state(study).head)):  # from all rows
             assert_same_cells(cells.in_order(), kept.in_order())
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sparing.files import InputError
-from sparing.study import Conflict, Study, merge
+from sparing.study import Conflict, Study, calls, merge
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the two most expensive"),
@@ -84,9 +84,9 @@ def test_a_sheet_of_a_partly_told_ask_shows_what_is_known(study, tmp_path):
     study.write_sheet(study.asks(), tmp_path / "asks.csv")
     row = sheet_rows(tmp_path / "asks.csv")[0]
     assert (row[ask.names[0]], row["target"], row[ask.names[1]]) == ("0.1", "2.0", "")
-    head = study._state().head
+    head = calls.state(study).head
     assert study.tell_sheet(tmp_path / "asks.csv") == (1, 0)
-    assert study._state().head == head
+    assert calls.state(study).head == head
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_bad_sheets_change_nothing(study, tmp_path, change, message):
     write_rows(tmp_path / "answers.csv", [change(sheet_rows(tmp_path / "asks.csv")[0], ask)])
     with pytest.raises(ValueError, match=message):
         study.tell_sheet(tmp_path / "answers.csv")
-    assert study._state().head == 1
+    assert calls.state(study).head == 1
 
 
 def test_an_empty_sheet_is_named(study, tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from model_study import UNIT, ModelStudy
 
-from sparing.study import Study, StudyError, asks, books, tells
+from sparing.study import Study, StudyError, asks, books, calls, tells
 from sparing.types import OverBudget
 
 NAMES = st.sampled_from(["x", "y", "z"])
@@ -52,7 +52,7 @@ class Verbs(RuleBasedStateMachine):
         self.folder = tempfile.mkdtemp(dir=MEMORY)
         Path(f"{self.folder}/study.db").write_bytes(beginning())
         self.study = Study.open(f"{self.folder}/study.db")
-        self.model = ModelStudy(self.study.settings, self.study._state())
+        self.model = ModelStudy(self.study.settings, calls.state(self.study))
         self.keys = [f"{self.study.uid}-{number}" for number in range(SETTLED)]
 
     def any_ask(self, data) -> int:
@@ -92,8 +92,8 @@ class Verbs(RuleBasedStateMachine):
         known = {"b": 0.5} if knows and name not in self.model.examples else {}
         self.model.begin_visit(name, known)
         visit = self.study.visit(name, known, budget="5.50", who=who)
-        query = visit._visit.ask()
-        wanted = [] if query is None else [visit._study.settings.attributes[at] for at in query.attributes]
+        query = visit.model_visit.ask()
+        wanted = [] if query is None else [self.study.settings.attributes[at] for at in query.attributes]
         done = self.both(visit.ask, lambda: self.model.ask_next(name, wanted, who), twice)
         if done is not None and done[0] is not None:
             assert done[1].key == f"{self.study.uid}-{done[0]}"
@@ -167,7 +167,7 @@ class Verbs(RuleBasedStateMachine):
 
     @invariant()
     def the_books_are_the_same(self):
-        row = self.study._state()
+        row = calls.state(self.study)
         assert (row.committed, row.spent, row.head) == (self.model.committed, self.model.spent, self.model.events)
         assert 0 <= row.spent <= row.committed <= row.total
 
@@ -190,8 +190,8 @@ def test_any_sequence_of_calls():
 
 
 def tell_that_is_not_idempotent(monkeypatch):
-    monkeypatch.setattr(tells, "_said_before", lambda books, row: [])
-    monkeypatch.setattr(tells, "_new_of", lambda settings, row, example, values, y, said: (values, True))
+    monkeypatch.setattr(tells, "said_before", lambda books, row: [])
+    monkeypatch.setattr(tells, "new_of", lambda settings, row, example, values, y, said: (values, True))
 
 
 def whole_answers_that_are_not_the_first(monkeypatch):
@@ -225,16 +225,16 @@ def money_released_on_expiry(monkeypatch):
 
 
 def queries_that_depend_on_who_asks(monkeypatch):
-    real = asks._first_ask
+    real = asks.first_ask
 
     def first_ask(ledger, options, plan, name, who):
         return real(ledger, replace(options, seed=options.seed + (who == "bob")), plan, name, who)
 
-    monkeypatch.setattr(asks, "_first_ask", first_ask)
+    monkeypatch.setattr(asks, "first_ask", first_ask)
 
 
 def visits_that_enter_the_model(monkeypatch):
-    real = tells._settle
+    real = tells.settle
 
     def settle(ledger, example, event):
         real(ledger, example, event)
@@ -242,7 +242,7 @@ def visits_that_enter_the_model(monkeypatch):
             example.settled, ledger.changed = event, event
             ledger.settled += 1
 
-    monkeypatch.setattr(tells, "_settle", settle)
+    monkeypatch.setattr(tells, "settle", settle)
 
 
 FAULTS = [

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
-from sparing.study import Conflict, StoreError, Study, StudyError, Taken
+from sparing.study import Conflict, StoreError, Study, StudyError, Taken, calls
 from sparing.study import books as book_keeping
 from sparing.study.store import ASK, EVENT, EXAMPLE, STUDY
 from sparing.types import OverBudget
@@ -79,12 +79,12 @@ def test_the_same_answer_is_booked_once_and_another_is_refused(study):
     ask = study.ask("x", who="lab")
     first, second, *_ = ask.names
     event = study.tell(ask, {first: 1.0})
-    before = study._state()
+    before = calls.state(study)
     assert study.tell(ask, {first: 1.0}) == event
     assert study.tell(ask, {first: 1}) == event
     with pytest.raises(Conflict, match=r"was told as 1\.0 and is now 1\.5"):
         study.tell(ask, {first: 1.5, second: 2.0})
-    assert study._state() == before
+    assert calls.state(study) == before
     last = study.tell(ask, {first: 1.0, second: 2.0}, y=1.0)  # the whole row, of which a part is known
     assert last > event
     assert study.tell(ask, {second: 2.0}) == last  # nothing new: no event
@@ -120,7 +120,7 @@ def test_the_total_is_never_passed(address):
         assert first.price == "0.20"
         with pytest.raises(OverBudget, match=r"costs 0.20, but 0.10 of 0.30 is left"):
             study.ask("y", who="lab")
-        assert study._state().examples == 1
+        assert calls.state(study).examples == 1
         study.tell(first, {"a": 1.0, "b": "not bought"}, y=0.0)
         assert study.ask("y", who="lab").price == "0.20"  # three times 0.10 is 0.30
         assert study.money()["left"] == "0.00"
@@ -129,14 +129,14 @@ def test_the_total_is_never_passed(address):
 
 def test_the_row_itself_refuses_to_pass_the_total(study):
     with pytest.raises((StoreError, StudyError)):
-        study._store.write(lambda connection: connection.execute(sa.update(STUDY).values(committed=STUDY.c.total + 1)))
+        study.store.write(lambda connection: connection.execute(sa.update(STUDY).values(committed=STUDY.c.total + 1)))
 
 
 @pytest.mark.parametrize("change", [sa.update(EVENT).values(actor="me"), sa.delete(EVENT)])
 def test_events_are_never_changed(study, change):
     study.ask("x", who="lab")
     with pytest.raises(StoreError, match="never changed or deleted"):
-        study._store.write(lambda connection: connection.execute(change))
+        study.store.write(lambda connection: connection.execute(change))
 
 
 def test_a_lapsed_ask_keeps_its_money_and_is_told_late(address, monkeypatch):
@@ -218,7 +218,7 @@ def test_values_must_be_numbers(study, value):
     ask = study.ask("x", who="lab")
     with pytest.raises(ValueError, match=f"{ask.names[0]} is .*; tell a finite number"):
         study.tell(ask, {ask.names[0]: value})
-    assert study._state().head == 1
+    assert calls.state(study).head == 1
 
 
 def test_what_else_is_refused_before_anything_is_stored(study):
@@ -237,7 +237,7 @@ def test_what_else_is_refused_before_anything_is_stored(study):
     ]:
         with pytest.raises((ValueError, Conflict), match=message):
             wrong()
-    assert study._state().head == 1
+    assert calls.state(study).head == 1
 
 
 def test_labels(address):
@@ -259,7 +259,7 @@ def test_several_studies_share_a_database(address):
             with pytest.raises(ValueError, match="not the key of an ask of this study"):
                 two.tell(ask, {"a": 1.0})
             two.ask("x", who="other")
-            assert one._state().head == two._state().head == 1
+            assert calls.state(one).head == calls.state(two).head == 1
         with pytest.raises(StoreError, match="'one', 'two'"):
             Study.open(address)
         with pytest.raises(StoreError, match="already"):
@@ -274,10 +274,10 @@ def test_check_finds_what_was_changed_behind_its_back(study):
         (sa.update(EXAMPLE).values(y=2.0), sa.update(EXAMPLE).values(y=1.0), "not what its events say"),
         (sa.update(EXAMPLE).values(number=1), sa.update(EXAMPLE).values(number=0), "has no event"),
     ]:
-        study._store.write(lambda connection, change=change: connection.execute(change))
+        study.store.write(lambda connection, change=change: connection.execute(change))
         with pytest.raises(StudyError, match=found):
             study.check(replay=True)
-        study._store.write(lambda connection, undo=undo: connection.execute(undo))
+        study.store.write(lambda connection, undo=undo: connection.execute(undo))
     study.check(replay=True)
 
 
@@ -319,9 +319,9 @@ def test_nobody_waits_for_another_who_makes_a_plan(address):
     with Study.open(address, make_plans=False) as study, Study.open(address) as other:
         asks = study.ask_many([str(number) for number in range(6)], who="lab")
         study.tell_many((ask, whole(ask), float(at)) for at, ask in enumerate(asks))
-        with study._store.planning(study._id) as alone:
+        with study.store.planning(study.id) as alone:
             assert alone
-            with other._store.planning(other._id) as also:
+            with other.store.planning(other.id) as also:
                 assert not also
             other.ask("while a plan is made")
             assert other.example("while a plan is made").plan == 0

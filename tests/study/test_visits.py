@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparing.study import Conflict, Study, Taken
+from sparing.study import Conflict, Study, Taken, calls
 from sparing.types import OverBudget
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
@@ -103,9 +103,9 @@ def test_a_visit_goes_on_where_it_stands_whoever_opens_it(study, address):
         bought(again)
         assert visit.ask() is None
         assert (visit.prediction, visit.why) == (again.prediction, again.why)
-    head = study._state().head
+    head = calls.state(study).head
     assert study.visit("new").ask() is None
-    assert study._state().head == head  # the end is noted once
+    assert calls.state(study).head == head  # the end is noted once
     study.check(replay=True)
 
 
@@ -154,6 +154,26 @@ def test_what_is_cancelled_lapsed_unavailable_or_declined(study, monkeypatch):
     study.check(replay=True)
 
 
+def test_a_late_answer_does_not_end_the_ask_that_took_over(study, monkeypatch):
+    """Nothing is awaited then, but somebody is still buying: there is no second holder."""
+    from sparing.study import books
+
+    visit, real = study.visit("new", who="ward"), books.now
+    late = visit.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(books, "now", lambda: real() + 10**16)
+        study.expire()
+    night = study.visit("new", who="night shift")
+    taken_over = night.ask()
+    visit.tell(late, dict.fromkeys(late.names, 1.0))
+    with pytest.raises(Taken, match="'night shift' is working on 'new'"):
+        visit.ask()
+    assert night.ask().key == taken_over.key
+    study.cancel(taken_over)
+    assert not set(visit.ask().names) & set(late.names)
+    study.check(replay=True)
+
+
 def test_a_visit_never_passes_its_budget_nor_the_total(study, address):
     visit = study.visit("frugal", budget="3.00")
     asked = bought(visit)
@@ -169,7 +189,7 @@ def test_a_visit_never_passes_its_budget_nor_the_total(study, address):
 
 
 def test_what_is_refused_begins_nothing(study, tmp_path):
-    head = study._state().head
+    head = calls.state(study).head
     for options, message in [
         ({"known": {"e": 1.0}}, "no column 'e'"),
         ({"known": {"a": "x"}}, "a is 'x'"),
@@ -184,7 +204,7 @@ def test_what_is_refused_begins_nothing(study, tmp_path):
         pytest.raises(Conflict, match="yet"),
     ):
         empty.visit("new")
-    assert study._state().head == head
+    assert calls.state(study).head == head
 
 
 def test_visits_of_classes_and_categories(tmp_path):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparing import checks
-from sparing.types import NO_LIMIT, decimals_of, money_units, price_units
+from sparing.units_of_money import NO_LIMIT, decimals_of, money_units, price_units
 
 MOST_NAMED = 5  # purchases in a message
 

@@ -9,7 +9,7 @@ import numpy as np
 from sparing.cells import Cells
 from sparing.distributed.order import every_in_order
 from sparing.distributed.parts import Parts, added
-from sparing.learners.keeping import looks
+from sparing.learners.evidence import looks
 from sparing.models.em import Standardization, StandardizedCells
 from sparing.models.families import cells_and_cubes
 from sparing.models.scaling import largest

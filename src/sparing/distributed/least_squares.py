@@ -58,7 +58,7 @@ class LeastSquaresInParts(LeastSquares):
         """Rows drawn with probabilities proportional to their scores, rescaled and collected on the client."""
         factor = size / (total or 1.0)
         found = np.concatenate(scored.each(_drawn, factor, rng.bit_generator.state).gathered())
-        _skip(rng, self.rows.shape[0])  # as if all numbers had been drawn here
+        skip(rng, self.rows.shape[0])  # as if all numbers had been drawn here
         if not len(found):  # the ridge dominates, and one row is enough
             _, found = scored.summed(_foremost, factor, combine=_higher)
         return Rows(found)
@@ -106,7 +106,7 @@ def _score(scored: Scored) -> float:
     return float(scored.scores.sum())
 
 
-def _skip(rng: np.random.Generator, n: int) -> None:
+def skip(rng: np.random.Generator, n: int) -> None:
     """Skip n random numbers of 64 bits; a stored half of 32 bits is kept."""
     generator = cast(np.random.PCG64, rng.bit_generator)
     before = generator.state
@@ -118,7 +118,7 @@ def _drawn(scored: Scored, factor: float, state: dict) -> np.ndarray:
     """The rows of a block that are drawn; the random numbers of a row follow from its number among all rows."""
     rng = np.random.default_rng()
     rng.bit_generator.state = state
-    _skip(rng, scored.block.start)
+    skip(rng, scored.block.start)
     chances = np.minimum(1.0, factor * scored.scores)
     indices = np.flatnonzero(rng.random(len(chances)) < chances)
     return dense(scored.block.rows, indices, 1.0 / np.sqrt(chances[indices]))

@@ -13,7 +13,6 @@ from sparing.distributed.rows_in_parts import Block
 from sparing.distributed.sketched import centred, column_sums, loaded
 from sparing.distributed.targets import classes_of
 from sparing.estimators import SketchedLogistic
-from sparing.estimators.sketched_ridge import warn_unless_converged
 from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 from sparing.types import Solution
 
@@ -45,11 +44,10 @@ def fit_logistic(estimator: SketchedLogistic, blocks: Blocks, client: Client) ->
     shape, tol = (blocks.n_attributes + 1, n_outputs), checks.positive("tol", estimator.tol)
     newton = Newton(parts, ridge, shape, estimator.fit_intercept)
     solution = newton.run(tol, checks.whole("max_iter", estimator.max_iter))
-    warn_unless_converged(solution, tol, "or scale the columns of X")
+    estimator._report(solution, "or scale the columns of X")
     publish_columns(estimator, blocks)
     estimator.classes_, estimator.coef_ = classes, solution.coef[:-1].T
     estimator.intercept_ = solution.coef[-1] - estimator.coef_ @ means
-    estimator.n_iter_, estimator.sketch_size_, estimator.effective_dimension_ = solution.iterations, 0, None
 
 
 class Newton:

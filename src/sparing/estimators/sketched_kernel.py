@@ -1,14 +1,15 @@
 """Kernel ridge regression whose cost scales with the effective dimension of the kernel matrix."""
 
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
-from sparing.estimators.sketched_ridge import warn_unless_converged
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.gram import Gram
 from sparing.solvers.kernel import KernelGram, solve_kernel_ridge, solve_on_landmarks
 from sparing.solvers.ridge import METHODS
@@ -16,7 +17,8 @@ from sparing.solvers.ridge import METHODS
 MOST_STORED = 20_000  # examples whose kernel matrix is stored: 3.2 GB of float64
 
 
-class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, SketchedEstimator):
     r"""Kernel ridge regression, :math:`(K + \alpha I) c = y`, preconditioned by landmarks.
 
     Gives the solution of scikit-learn's ``KernelRidge`` without factorising K: with about
@@ -67,30 +69,17 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        solver="auto",
-        tol=1e-10,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    kernel_params: Any = None
+    solver: str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 1000
+    random_state: Any = None
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X, or to a precomputed square kernel matrix, with one or several targets per example."""
@@ -105,15 +94,14 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if sample_weight is not None:
             scale = np.sqrt(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
             y = (y.T * scale).T
+        options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
         if solver == "nystrom" or (solver == "auto" and n > MOST_STORED):
             gram = self._gram(X, scale, stored=False)
-            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
             solution, landmarks = solve_on_landmarks(gram, y, self.alpha, **options)
         else:
             gram = self._gram(X, scale, stored=n <= MOST_STORED)
-            options = {"tol": self.tol, "max_iter": self.max_iter, "random_state": self.random_state}
             solution, landmarks = solve_kernel_ridge(gram, y, self.alpha, method=solver, **options), None
-        warn_unless_converged(solution, self.tol, "or check that the kernel is positive definite")
+        self._report(solution, "or check that the kernel is positive definite")
         return self._publish(X, scale, solution, landmarks)
 
     def _publish(self, X, scale, solution, landmarks):
@@ -121,9 +109,6 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         chosen = slice(None) if landmarks is None else landmarks
         self.dual_coef_ = solution.coef if scale is None else (solution.coef.T * scale[chosen]).T
         self.X_fit_, self._landmarks = X[chosen], landmarks
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -151,6 +136,5 @@ class SketchedKernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

@@ -1,23 +1,24 @@
 """Logistic regression whose speed does not depend on the conditioning of the data."""
 
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
 from sparing.estimators.labels import LinearClassifier
-from sparing.estimators.sketched_ridge import warn_unless_converged
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_smooth
 from sparing.solvers.smooth_losses import LogisticLoss, MultinomialLoss
 
 
-class SketchedLogistic(LinearClassifier, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class SketchedLogistic(LinearClassifier, SketchedEstimator):
     r"""Logistic regression, :math:`\min_w \sum_i \log(1 + e^{-y_i w \cdot x_i}) + \tfrac\alpha2 \|w\|^2`.
 
     Gives the solution of scikit-learn's ``LogisticRegression`` with the same ``C``: one weight vector for two classes,
@@ -62,26 +63,15 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
     (['up'], [[1.007]])
     """
 
-    def __init__(
-        self,
-        alpha=None,
-        *,
-        C=None,
-        fit_intercept=True,
-        solver="auto",
-        radius=None,
-        tol=1e-6,
-        max_iter=200,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.radius = radius
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float | None = None
+    _: KW_ONLY
+    C: float | None = None
+    fit_intercept: bool = True
+    solver: str = "auto"
+    radius: Any = None
+    tol: float = 1e-6
+    max_iter: int = 200
+    random_state: Any = None
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and their classes."""
@@ -96,28 +86,16 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
                 f"the examples of positive weight are of one class only, {self.classes_[present[0]]}; pass two classes "
                 "or more."
             )
-        binary = len(self.classes_) == 2
-        loss = (
-            LogisticLoss(2.0 * codes - 1.0, weights) if binary else MultinomialLoss(codes, len(self.classes_), weights)
-        )
+        m = len(self.classes_)
+        loss = LogisticLoss(2.0 * codes - 1.0, weights) if m == 2 else MultinomialLoss(codes, m, weights)
         means = np.asarray(X.T @ weights) / weights.sum() if self.fit_intercept else None
-        options = {"fit_intercept": self.fit_intercept, "radius": self.radius, "tol": self.tol}
-        solution = solve_smooth(
-            Rows(X, shift=means),
-            loss,
-            ridge,
-            n_outputs=1 if binary else len(self.classes_),
-            method=self.solver,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            **options,
-        )
-        warn_unless_converged(solution, self.tol, "or scale the columns of X")
+        names = ("fit_intercept", "radius", "tol", "max_iter", "random_state")
+        options = {name: getattr(self, name) for name in names}
+        rows = Rows(X, shift=means)
+        solution = solve_smooth(rows, loss, ridge, n_outputs=1 if m == 2 else m, method=self.solver, **options)
+        self._report(solution, "or scale the columns of X")
         self.coef_ = solution.coef[:-1].T
         self.intercept_ = solution.coef[-1] - (self.coef_ @ means if means is not None else 0.0)
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
         return self
 
     def _ridge(self) -> float:
@@ -137,8 +115,3 @@ class SketchedLogistic(LinearClassifier, BaseEstimator):
         """Class probabilities, with one column per class in the order of ``classes_``."""
         scores = self.decision_function(X)
         return np.column_stack([expit(-scores), expit(scores)]) if scores.ndim == 1 else softmax(scores, axis=1)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -1,22 +1,66 @@
 """Ridge regression whose cost scales with the effective dimension of the data."""
 
+from dataclasses import dataclass
 from typing import Any, Self
-from warnings import warn
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from sparing import checks
+from sparing.estimators.sketched import SketchedEstimator
 from sparing.linalg.products import times
 from sparing.linalg.rows import Rows
 from sparing.solvers import solve_ridge
 from sparing.types import Solution
 
 
-class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SketchedLeastSquares(MultiOutputMixin, RegressorMixin, SketchedEstimator):
+    """What ridge regression with a given and with a chosen ridge share."""
+
+    fit_intercept: bool = True
+    solver: str = "auto"
+    sketch: str = "auto"
+    radius: Any = None
+    tol: float = 1e-8
+    max_iter: int = 1000
+    random_state: Any = None
+
+    def _validated(self, X, y):
+        checks.refuse_huge_targets(y)
+        checks.boolean("fit_intercept", self.fit_intercept)
+        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+
+    def _fit(self, X, y, sample_weight, alpha: float):
+        rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
+        self._publish(solve_ridge(rows, targets, alpha, **self._options()))
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        """Keywords of the solver."""
+        options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
+        return {"method": self.solver, **options}
+
+    def _publish(self, solution: Solution) -> None:
+        """Set the fitted attributes."""
+        single = solution.coef.dtype == np.float32
+        self._report(solution, "or pass X as float64" if single else "or pass solver='cholesky'")
+        means, target_means = self._centre
+        self.coef_ = solution.coef.T
+        self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
+
+    def predict(self, X) -> np.ndarray:
+        """Predictions for rows of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+@dataclass(eq=False, repr=False)
+class SketchedRidge(SketchedLeastSquares):
     r"""Ridge regression, :math:`\min_w \|y - Xw\|^2 + \alpha \|w\|^2`, preconditioned by a sketch of the rows.
 
     Gives the solution of scikit-learn's ``Ridge``, faster where the effective dimension
@@ -65,80 +109,12 @@ class SketchedRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     (3.0, True, True)
     """
 
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        fit_intercept=True,
-        solver="auto",
-        sketch="auto",
-        radius=None,
-        tol=1e-8,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.sketch = sketch
-        self.radius = radius
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alpha: float = 1.0
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Fit to rows of X and one or several targets each."""
         X, y = self._validated(X, y)
         return self._fit(X, y, sample_weight, checks.positive("alpha", self.alpha))
-
-    def _validated(self, X, y):
-        checks.refuse_huge_targets(y)
-        checks.boolean("fit_intercept", self.fit_intercept)
-        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        return validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
-
-    def _fit(self, X, y, sample_weight, alpha: float):
-        rows, targets, self._centre = weighted_rows(X, y, sample_weight, self.fit_intercept)
-        self._publish(solve_ridge(rows, targets, alpha, **self._options()))
-        return self
-
-    def _options(self) -> dict[str, Any]:
-        """Keywords of the solver."""
-        options = {name: getattr(self, name) for name in ("sketch", "radius", "tol", "max_iter", "random_state")}
-        return {"method": self.solver, **options}
-
-    def _publish(self, solution: Solution) -> None:
-        """Set the fitted attributes."""
-        single = solution.coef.dtype == np.float32
-        warn_unless_converged(solution, self.tol, "or pass X as float64" if single else "or pass solver='cholesky'")
-        means, target_means = self._centre
-        self.coef_ = solution.coef.T
-        self.intercept_ = target_means - self.coef_ @ means if self.fit_intercept else 0.0
-        self.n_iter_ = solution.iterations
-        self.sketch_size_ = solution.sketch_size
-        self.effective_dimension_ = solution.effective_dimension
-
-    def predict(self, X) -> np.ndarray:
-        """Predictions for rows of X."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def warn_unless_converged(solution: Solution, tol: float, remedy: str) -> None:
-    """Warn about the remaining excess and how to reduce it."""
-    if not solution.converged:
-        warn(
-            f"after {solution.iterations} steps the objective may still be {solution.residual:.1g} of itself above its "
-            f"minimum, over tol={tol:.1g}; raise max_iter, tol or alpha, {remedy}.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 def weighted_rows(X, y, sample_weight, centre: bool) -> tuple[Rows, np.ndarray, tuple]:

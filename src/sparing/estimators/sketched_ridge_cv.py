@@ -1,6 +1,7 @@
 """Ridge regression with the ridge chosen by cross-validation, from one sketch per fold."""
 
-from typing import Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -8,11 +9,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_sample_weight
 
 from sparing import checks
-from sparing.estimators.sketched_ridge import SketchedRidge, weighted_rows
+from sparing.estimators.sketched_ridge import SketchedLeastSquares, weighted_rows
 from sparing.solvers import solve_ridge_path
 
 
-class SketchedRidgeCV(SketchedRidge):
+@dataclass(eq=False, repr=False)
+class SketchedRidgeCV(SketchedLeastSquares):
     r""":class:`SketchedRidge` with the best of several ridges by the cross-validated :math:`R^2`.
 
     In each fold all ridges share one sketch, made for the smallest of them, unless there is a ``radius``.
@@ -45,25 +47,9 @@ class SketchedRidgeCV(SketchedRidge):
     100.0
     """
 
-    def __init__(
-        self,
-        alphas=(0.1, 1.0, 10.0),
-        *,
-        fit_intercept=True,
-        solver="auto",
-        sketch="auto",
-        radius=None,
-        tol=1e-8,
-        max_iter=1000,
-        cv=None,
-        random_state=None,
-    ):
-        super().__init__(
-            fit_intercept=fit_intercept, solver=solver, sketch=sketch, radius=radius, tol=tol, max_iter=max_iter,
-            random_state=random_state,
-        )  # fmt: skip
-        self.alphas = alphas
-        self.cv = cv
+    alphas: Any = (0.1, 1.0, 10.0)
+    _: KW_ONLY
+    cv: Any = None
 
     def fit(self, X, y, sample_weight=None) -> Self:
         """Choose a ridge, and fit to rows of X and one or several targets each."""

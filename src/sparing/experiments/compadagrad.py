@@ -64,13 +64,13 @@ def _four_nine(seed: int, width: float) -> tuple[np.ndarray, ...]:
     return train[order], y[order], test, y_test
 
 
-def reuters(methods: Mapping[str, Mapping], *, seed: int, batch_size: int = 160, train_part: float = 0.75):
+def reuters(methods: Mapping[str, Mapping], *, seed: int):
     """RCV1 in random order: gradients of small batches, trained on the first part and tested on the rest."""
     X, y = load_rcv1(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(y))
-    n_train = int(train_part * len(y))
+    n_train = int(0.75 * len(y))
     train, test = order[:n_train], order[n_train:]
-    return _compare(methods, X[train], y[train], X[test], y[test], seed=seed, batch_size=batch_size)
+    return _compare(methods, X[train], y[train], X[test], y[test], seed=seed, batch_size=160)
 
 
 def _compare(methods, X, y, X_test, y_test, *, seed: int, batch_size: int) -> dict[str, Outcome]:

@@ -108,13 +108,11 @@ def line_up(*names: str) -> dict[str, Algorithm]:
     return {name: ALGORITHMS[name] for name in names}
 
 
-def simulated(
-    exponent: float, penalty: str, algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 40_000
-) -> Panel:
+def simulated(exponent: float, penalty: str, algorithms: Mapping[str, Algorithm]) -> Panel:
     """Independent 0/1 attributes, 500 of them, whose means fall by a power; 5 looks."""
 
     def make(scale: Scale, seed: int) -> Prefixes:
-        rows = quick if scale.name == "quick" else full
+        rows = 20_000 if scale.name == "quick" else 40_000
         made = make_power_law(rows + TEST_ROWS, 500, exponent, penalty, random_state=seed, dtype=np.float32)
         X, y = made.data, made.target.astype(np.float64)
         ratio = improvement_ratio(made.second_moments, penalty)  # from exact moments: some attributes are 1 in no row
@@ -135,12 +133,12 @@ def mnist(budget: int, algorithms: Mapping[str, Algorithm]) -> Panel:
     return make
 
 
-def covertype(algorithms: Mapping[str, Algorithm], *, quick: int = 20_000, full: int = 100_000) -> Panel:
+def covertype(algorithms: Mapping[str, Algorithm]) -> Panel:
     """Covertype, class 2 against the rest, 5 looks; the test rows are 10,000 others."""
 
     def make(scale: Scale, seed: int) -> Prefixes:
         X, y = load_covertype(2, dtype=np.float32, return_X_y=True)
-        rows = quick if scale.name == "quick" else full
+        rows = 20_000 if scale.name == "quick" else 100_000
         parts = train_test_split(X, y.astype(np.float64), train_size=rows, test_size=TEST_ROWS, random_state=seed)
         X, scaler = scale_max_abs(parts[0])
         return Prefixes(X, parts[2], scaler.transform(parts[1]), parts[3], 5, seed, algorithms, scale.folds)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sparing import checks
 
-_CHUNK_VALUES = 2**20  # 8 MB of float64 at a time
+CHUNK_VALUES = 2**20  # 8 MB of float64 at a time
 
 
 def second_moments(X, *, center: bool = False, chunk_rows: int | None = None) -> np.ndarray:
@@ -150,17 +150,17 @@ def _chunks(X, chunk_rows: int | None) -> Iterator:
         )
     if sparse.issparse(X):
         X = X.tocsr()
-        step = chunk_rows or max(1, shape[0] * max(_CHUNK_VALUES, shape[1]) // max(1, X.nnz))
+        step = chunk_rows or max(1, shape[0] * max(CHUNK_VALUES, shape[1]) // max(1, X.nnz))
     else:
         X = getattr(X, "iloc", X)
-        step = chunk_rows or max(1, _CHUNK_VALUES // max(1, shape[1]))
+        step = chunk_rows or max(1, CHUNK_VALUES // max(1, shape[1]))
     for start in range(0, max(1, shape[0]), step):
         yield X[start : start + step]
 
 
 def _column_chunks(X) -> Iterator:
     """Blocks of columns of a CSC matrix, whose rows are scattered."""
-    step = max(1, X.shape[1] * _CHUNK_VALUES // max(1, X.nnz))
+    step = max(1, X.shape[1] * CHUNK_VALUES // max(1, X.nnz))
     for start in range(0, max(1, X.shape[1]), step):
         yield X[:, start : start + step]
 

@@ -17,18 +17,18 @@ from sparing.buying.shop import Shop
 from sparing.cells import Cells
 from sparing.cells.pieces import PIECE
 from sparing.learners.ask_tell import Loop
+from sparing.learners.evidence import evidence
 from sparing.learners.from_sources import learn_batches, learn_blocks, rotation
 from sparing.learners.saving import Groups, Saved
 from sparing.linalg.threads import one_blas_thread
-from sparing.models.bases import transformed
 from sparing.models.gaussian import FittedModel, fitted_model
 from sparing.models.imputed import uncorrelated
 from sparing.models.missing import with_conditional_means
-from sparing.models.scaling import extreme_units, in_moderate_units
-from sparing.models.selection import planning_weights
+from sparing.models.scaling import extreme_units
 from sparing.models.summary import Summary, target_moments
 from sparing.progress import Progress, unnoticed
-from sparing.types import Query, money_units
+from sparing.types import Query
+from sparing.units_of_money import money_units
 
 LOOKS_FIRST = 10  # uniform looks per attribute before the design adapts
 NEVER = np.iinfo(np.int64).max  # the round of a plan that is never made
@@ -204,24 +204,8 @@ class KeepingLearner(Saved, Loop):
 
     def _replan(self) -> None:
         """Adapt the design to the cells bought so far."""
-        cells, shop = self.bought.to_learn_from(), self.buyer.shop
-        cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
-        basis, cells, summary = transformed(None, self.levels, cells)
         with one_blas_thread(self.n_attributes <= ONE_THREAD):
-            weights = planning_weights(cells, summary) / summary.target_spreads
-        spread = designs.upper_variances(summary.variances / summary.ranges**2, summary.counts)
-        used = np.where(summary.known, np.square(weights).sum(axis=1) * summary.variances, 0.0)
-        if self.second_moments is None:
-            rate = designs.rate_where_unknown(summary.varied, summary.counts, summary.enough)
-            spread = np.where(summary.known, spread, np.minimum(spread, rate))
-            used = designs.typical_where_unknown(used, spread, summary.known)
-        counts = self.bought.summed(looks)
-        if basis is not None:  # one purchase of a column serves all its functions
-            used = basis.by_column(used, 0.0)
-            spread = basis.by_column(spread, designs.upper_variances(np.zeros(self.n_attributes), counts))
-        variances = shop.total(spread if self.second_moments is None else self.second_moments)
-        share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
-        self._follow(variances, share, shop.total(counts) / np.diff(shop.starts))
+            self._follow(*evidence(self.bought, self.buyer.shop, self.levels, self.second_moments))
 
     def _follow(self, variances, weights=None, looks=None) -> None:
         """From now on, draw by a design, which skips attributes that are not worth a look if variances are known."""
@@ -387,9 +371,3 @@ class KeepingLearner(Saved, Loop):
     def _recall_in_vain(self, counts) -> None:
         """Add counts of unavailable values, by attribute."""
         self.buyer.ledger.note_unavailable(np.repeat(np.arange(len(counts)), counts))
-
-
-def looks(cells: Cells) -> np.ndarray:
-    """How often each attribute was looked at."""
-    pieces = (np.bincount(piece.attributes, minlength=cells.n_attributes) for piece in cells.pieces(in_order=False))
-    return sum(pieces, np.zeros(cells.n_attributes, np.int64))

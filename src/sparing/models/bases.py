@@ -171,22 +171,22 @@ def _column(kind: Kind, looks: np.ndarray) -> Column:
     if knots.size < 2:
         return NO_FUNCTIONS
     quantiles = np.arange(1, kind.hinges + 1) / (kind.hinges + 1.0)
-    bends = _distinct(_quantiles(np.interp(looks, knots, scores), quantiles))
+    bends = distinct(quantiles_of(np.interp(looks, knots, scores), quantiles))
     bends = bends[(bends > scores[0]) & (bends < scores[-1])]
-    corners = _distinct(np.concatenate([knots, np.interp(bends, scores, knots)]))
+    corners = distinct(np.concatenate([knots, np.interp(bends, scores, knots)]))
     scores = np.interp(corners, knots, scores)[:, None]
     bent = Column(corners, np.concatenate([scores, np.maximum(scores - bends, 0.0)], axis=1))
     return bent._replace(values=_uncorrelated(bent.values, bent(looks)))
 
 
-def _distinct(values: np.ndarray) -> np.ndarray:
+def distinct(values: np.ndarray) -> np.ndarray:
     """The same as ``np.unique``, which takes ten times as long on few values."""
     ordered, is_first = np.sort(values), np.ones(values.size, bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_first]
 
 
-def _quantiles(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+def quantiles_of(values: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """The same as ``np.quantile``, bit for bit, without its options, which take most of the time on few values."""
     ordered, places = np.sort(values), (values.size - 1) * probabilities
     before = places.astype(np.int64)
@@ -220,19 +220,19 @@ def _uncorrelated(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     means = seen.mean(axis=0)
     values, seen = values - means, seen - means
     done, done_seen = values[:, :0], seen[:, :0]
-    for function, scale in enumerate(_spreads(seen)):
+    for function, scale in enumerate(spreads_of(seen)):
         own, looks = values[:, function], seen[:, function]
         for _ in range(2 if function else 0):  # twice is enough for full precision
             shared = done_seen.T @ looks / len(looks)
             own, looks = own - done @ shared, looks - done_seen @ shared
-        spread = _spreads(looks)
+        spread = spreads_of(looks)
         if spread > LEAST_CURVE * scale:
             done = np.concatenate([done, own[:, None] / spread], axis=1)
             done_seen = np.concatenate([done_seen, looks[:, None] / spread], axis=1)
     return done
 
 
-def _spreads(values: np.ndarray) -> np.ndarray:
+def spreads_of(values: np.ndarray) -> np.ndarray:
     """The same as ``values.std(axis=0)``, bit for bit, in half the time if values are few."""
     distances = values - np.add.reduce(values) / len(values)
     return np.sqrt(np.add.reduce(distances * distances) / len(values))

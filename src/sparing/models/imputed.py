@@ -12,7 +12,7 @@ from sparing.models.summary import Summary, summarize
 RIDGES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # in sums of squares of standardized attributes
 
 
-def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
+def imputed_candidates(cells: Cells, summary: Summary) -> list[Candidate]:
     r"""Ridge regression on mean-imputed rows of standardized attributes, with several ridges.
 
     Its normal equations have the pairwise *sums* :math:`S_{ij} = n_{ij} C_{ij}`, which are not divided by how often a
@@ -25,7 +25,7 @@ def imputed_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Ca
     sums = moments.targets * summary.counts[:, None] / np.outer(spreads, summary.target_spreads)
     candidates, known = [], summary.known[:, None]
     seldom = np.diag(max(summary.counts.mean(), 1.0) / np.maximum(summary.counts, 1.0))
-    for ridge in ridges:  # a factorisation for each is faster than one eigendecomposition for all
+    for ridge in RIDGES:  # a factorisation for each is faster than one eigendecomposition for all
         weights = known * solve(gram + ridge * seldom, sums, assume_a="pos")
         weights = weights / spreads[:, None] * summary.target_spreads
         candidates.append(uncorrelated(f"ridge {ridge:g}", summary, weights))

@@ -16,7 +16,6 @@ from sparing.models.summary import Summary, summarize
 RIDGES = (0.2, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)  # as multiples of the noise, about the most negative eigenvalue
 USUAL_RIDGE = 0.5  # if none can be chosen
 PENALTIES = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.02)  # of the lasso, relative to the largest useful one
-USUAL_PENALTY = 0.18
 PATH_STEPS = 500
 LEFT_OUT = 20  # maximum number of groups of blocks in the jackknife for standard errors
 
@@ -65,11 +64,11 @@ class RepairedCovariance:
         return Gaussian.of_covariance(means, self.covariance(ridge) * np.outer(self.units, self.units))
 
 
-def ridge_candidates(cells: Cells, summary: Summary, ridges=RIDGES) -> list[Candidate]:
+def ridge_candidates(cells: Cells, summary: Summary) -> list[Candidate]:
     """Ridge regression on the repaired covariance in units of looks, with several ridges."""
     repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
     return [
-        ridge_candidate(repaired, summary, f"ridge {ridge:g} of the noise", ridge * repaired.noise) for ridge in ridges
+        ridge_candidate(repaired, summary, f"ridge {ridge:g} of the noise", ridge * repaired.noise) for ridge in RIDGES
     ]
 
 
@@ -78,14 +77,14 @@ def ridge_candidate(repaired: RepairedCovariance, summary: Summary, setting: str
     return Candidate(setting, repaired.ridge(ridge), lambda: repaired.gaussian(summary.means, ridge))
 
 
-def lasso_candidates(cells: Cells, summary: Summary, penalties=PENALTIES) -> list[Candidate]:
+def lasso_candidates(cells: Cells, summary: Summary) -> list[Candidate]:
     """The lasso path on the repaired covariance, in units of looks."""
     moments = pair_moments(cells, summary)
     repaired = RepairedCovariance(moments, summary, "looks")
     units, ridge = repaired.units[:, None], USUAL_RIDGE * repaired.noise
     return [
         Candidate(setting, path / units, lambda: repaired.gaussian(summary.means, ridge))
-        for setting, path in lasso_path(repaired.covariance(ridge), moments.targets / units, penalties)
+        for setting, path in lasso_path(repaired.covariance(ridge), moments.targets / units)
     ]
 
 

@@ -20,14 +20,15 @@ from sparing.models.cross_validation import (
 from sparing.models.explained import explained
 from sparing.models.families import Family, Size
 from sparing.models.folds import FOLDS, thinned
-from sparing.models.gaussian import FittedModel, fitted_model
+from sparing.models.gaussian import Candidate, FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
 from sparing.models.pair_moments import pair_moments
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
 from sparing.models.shrinkage import shrinkage
 from sparing.models.summary import Summary, summarize
-from sparing.models.trees import JUDGED, BoostedTrees, boosting_seconds, mostly_seen, rows_with_holes
+from sparing.models.tree_share import averaged_with_trees
+from sparing.models.trees import JUDGED, boosting_seconds, rows_with_holes
 from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
@@ -163,25 +164,33 @@ def select(
     factor = shrinkage(judged, best, chosen)
     if sum(competing[judged.names[c][0]].seconds(Size.of(expanded)) for c in chosen) > AFFORDABLE:
         chosen = [best]
-    settings = [judged.names[c] for c in chosen]
-    used = {at: {setting for family, setting in settings if family == at} for at, _ in settings}
-    found = {at: competing[at].fitted(expanded, summary, of_family) for at, of_family in used.items()}
-    named = {(at, c.setting): c for at, group in found.items() for c in group}
-    weights = factor * np.mean([named[name].weights for name in settings], axis=0)
+    named = _fitted(competing, [judged.names[c] for c in chosen], expanded, summary)
+    weights = factor * np.mean([candidate.weights for candidate in named.values()], axis=0)
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
     ours = held_out = factor * judged.held_out(chosen)
     share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
-    if features == "auto":
+    if features == "auto" and boosting_seconds(cells) <= AFFORDABLE:
         less = whole_row_shrinkage(judged.targets, ours[0], share)
         step = stages.steps("trees", JUDGED + 1)
-        model, held_out = with_trees(model, cells, parts, judged, ours, less, levels, step)
+        model, held_out = averaged_with_trees(model, cells, parts, judged, ours, less, levels, step)
     risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out, 1.0 - risk.mean)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
     stages.finish()
     return replace(model, facts=explained(judged, competing, best, chosen, factor, model) | risk.facts)
+
+
+def _fitted(
+    competing: Sequence[Family], names: Sequence[tuple[int, str]], cells: Cells, summary: Summary
+) -> dict[tuple[int, str], Candidate]:
+    """The candidates of these names, fitted to all cells; each name is the number of a family and a setting."""
+    used = {at: {setting for family, setting in names if family == at} for at, _ in names}
+    found = {
+        (at, c.setting): c for at, settings in used.items() for c in competing[at].fitted(cells, summary, settings)
+    }
+    return {name: found[name] for name in names}
 
 
 def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -> dict[str, float]:
@@ -194,57 +203,6 @@ def _costs(cells: Cells, judging: float, kinds: Sequence[Kind], features: str) -
         "fit": scout.seconds(Size.of(cells)),
         "trees": (JUDGED + 1) * trees if trees <= AFFORDABLE else 0.0,
     }
-
-
-def with_trees(
-    model: FittedModel,
-    cells: Cells,
-    parts: Sequence[Split],
-    judged: CrossValidation,
-    ours: np.ndarray,
-    shrinkage: float = 1.0,
-    levels: np.ndarray | None = None,
-    step: Callable[[], None] = lambda: None,
-) -> tuple[FittedModel, np.ndarray]:
-    """The model averaged with boosted trees, if that predicts held-out targets better; and its held-out predictions.
-
-    These replace ``ours`` as far as folds were judged: predictions from what was seen, and with a part of it hidden.
-    Trees add interactions of columns. If interactions matter little, the first fold shows it, and trees are left out.
-
-    The share of the trees is regressed on seen parts of rows. On whole rows less is left to explain: with the same
-    correlation and errors that are ``shrinkage`` times as large, the share is ``shrinkage`` times as large, too. If
-    most values were seen, trees predict worse than the model without them, so rows known in part have their own share.
-    """
-    if boosting_seconds(cells) > AFFORDABLE or not all(len(split.learnt) for split in parts):
-        return model, ours
-    trees, roots = BoostedTrees(cells, levels), np.sqrt(judged.examples[:, None])
-    moves = np.empty((2, 0, cells.n_outputs))
-    for fold, (split, fits) in enumerate(zip(parts[:JUDGED], judged.fits, strict=False)):
-        theirs = [trees.predict_without(fold, rows_with_holes(held_out)) for held_out in (split.judged, split.hidden)]
-        step()
-        here = slice(moves.shape[1], moves.shape[1] + split.judged.n_examples)
-        theirs = (np.stack(theirs) - fits.summary.target_means) / fits.summary.target_spreads
-        moves = np.concatenate([moves, theirs - ours[:, here]], axis=1)
-        residuals, weighted = (roots * (judged.targets - ours[0]))[: here.stop], roots[: here.stop] * moves[0]
-        share = _regressed(residuals, weighted)
-        gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
-        if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
-            return model, ours
-        if trees.take_long:
-            trees.fit()  # the rest at once: a second fold rarely says no where a first said yes
-    in_part, ours = share, ours[:, : here.stop]
-    if mostly_seen(cells):
-        sizes = np.concatenate([np.diff(split.judged.starts) for split in parts[:JUDGED]])
-        which = np.stack([sizes < cells.n_attributes, np.full(sizes.size, True)])
-        residuals = roots[: here.stop] * (judged.targets[: here.stop] - ours)
-        in_part = _regressed(residuals[which], (roots[: here.stop] * moves)[which])
-    model = replace(model, trees=trees.fit(), trees_share=share * shrinkage, trees_share_in_part=in_part)
-    return model, ours + np.array([share, in_part])[:, None, None] * moves
-
-
-def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
-    """The share of moves that explains residuals best."""
-    return float(np.clip(np.sum(residuals * moves) / max(np.sum(moves**2), np.finfo(float).tiny), 0.0, 1.0))
 
 
 def calibrated(

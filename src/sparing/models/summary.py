@@ -60,7 +60,7 @@ def summarize(cells: Cells) -> Summary:
     means, target_means = first.sums / divisors, first.target_sums / (first.total or 1)
     left_out, varied, target_squares = cells.summed(second_pass, means, first.usual, target_means)
     means += left_out / divisors
-    ranges = _ranges(np.maximum(first.highest - means, means - first.lowest), first.looks)
+    ranges = ranges_of(np.maximum(first.highest - means, means - first.lowest), first.looks)
     squares = cells.summed(squared_distances, means, ranges)
     typical = float(squares.sum() / (first.counts.sum() or 1)) or 1.0
     variances = (squares + typical) / (first.counts + 1.0) * ranges**2
@@ -213,7 +213,7 @@ def target_moments(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     return means, np.average((cells.targets - means) ** 2, axis=0, weights=weights)
 
 
-def _ranges(farthest: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def ranges_of(farthest: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The largest distance of each attribute from its mean, so that results do not depend on units.
 
     For an attribute with few looks, whose values may be close by chance, it is at least the typical distance.

@@ -92,8 +92,8 @@ class CompAdaGrad(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         vectors = [(group, tensors) for group in self.param_groups for tensors in _vectors(group)]
-        here = [vector for vector in vectors if _is_compiled(vector[1][0])]
-        elsewhere = [vector for vector in vectors if not _is_compiled(vector[1][0])]
+        here = [vector for vector in vectors if is_compiled(vector[1][0])]
+        elsewhere = [vector for vector in vectors if not is_compiled(vector[1][0])]
         for _, tensors in vectors:
             _check_kinds(tensors)
         members = [p for _, tensors in here for p in tensors]
@@ -143,10 +143,10 @@ class CompAdaGrad(torch.optim.Optimizer):
         for number, p in zip(numbers, tensors, strict=True):
             if number in state_dict["state"]:
                 exact = {name: state_dict["state"][number][name].clone().to(p.device) for name in EXACT}
-                self.state[p] = {COMPILED: _from_tensors(exact)} if _is_compiled(p) else exact
+                self.state[p] = {COMPILED: _from_tensors(exact)} if is_compiled(p) else exact
 
 
-def _is_compiled(x) -> bool:
+def is_compiled(x) -> bool:
     """Whether NumPy shares the memory of the tensor: then the compiled steps of comp_adagrad are taken."""
     return x.device.type == "cpu"
 

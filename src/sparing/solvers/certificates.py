@@ -22,8 +22,6 @@ EXTENDED = 2**20  # values of a float64 matrix up to which residuals are compute
 CORRECTIONS = 2  # refinements of the vector that bounds the energy of a gradient
 TERMS = 4.0  # rounding units in a sum of few terms; a sum of n terms has sqrt(n) more
 
-
-Inverse = RidgeInverse | OrthogonalInverse
 # P V, the squared norms of V in P, and bounds of the norms of rounding errors in P V, by column
 Form = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -12,7 +12,7 @@ def ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> As
     """What ``who`` is to buy for an example: the same ask again, a new one, or an error."""
     example = books.named(name)
     if example is None:
-        return _first_ask(books, settings, plan, name, who)
+        return first_ask(books, settings, plan, name, who)
     if example.is_visit:
         raise Conflict(
             f"{name!r} is a visit: its purchases depend on its values, so no plan draws them. Continue it with "
@@ -45,7 +45,7 @@ def ask_for_rest(books: Books, settings: Settings, example: ExampleRow, who: str
     return latest
 
 
-def _first_ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> AskRow:
+def first_ask(books: Books, settings: Settings, plan: Plan, name: str, who: str) -> AskRow:
     """The first ask for a new example; its number and the plan in force determine the query permanently."""
     number = books.examples
     query = plan.query(settings.seed, number).attributes.tolist()

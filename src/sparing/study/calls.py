@@ -30,22 +30,22 @@ def write(study: "Study", work: Callable[[Books], T]) -> T:
     """One transaction on the locked row of a study."""
 
     def locked(connection):
-        books = Books(connection, study._id)
+        books = Books(connection, study.id)
         done = work(books)
         books.close()
         return done
 
-    return study._store.write(locked)
+    return study.store.write(locked)
 
 
 def state(study: "Study") -> StudyRow:
     """The row of the study as it is now."""
-    return study._store.read(lambda connection: StudyRow(*fetch(connection, ROW, {"of": study._id})[0]))
+    return study.store.read(lambda connection: StudyRow(*fetch(connection, ROW, {"of": study.id})[0]))
 
 
 def catch_up(study: "Study") -> None:
     """Make the plans that are due, outside any transaction."""
-    study._plans.catch_up(lambda event: cells(study, event))
+    study.plans.catch_up(lambda event: cells(study, event))
 
 
 # Verbs ----------------------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def catch_up(study: "Study") -> None:
 def ask_many(study: "Study", names: Iterable[str], who: str | None) -> list[Ask]:
     """Ask for all of these examples or for none, by the plan that is due."""
     names, who = [checked_name("name", name) for name in names], actor(who)
-    plans = study._plans
+    plans = study.plans
     if not plans.are_warm:
         catch_up(study)
 
@@ -94,7 +94,7 @@ def tell_many(study: "Study", answers: Answers, who: str | None, places: list[st
         settled, plan = write(study, work)
     except (Conflict, ValueError) as error:
         raise _placed(error, places, len(events)) from error
-    if study._make_plans and settled >= study._plans.due(plan):
+    if study._make_plans and settled >= study.plans.due(plan):
         catch_up(study)
     return events
 
@@ -122,7 +122,7 @@ def _placed(error: Exception, places: list[str] | None, at: int) -> Exception:
 def tell_sheet(study: "Study", path, who: str | None) -> tuple[int, int]:
     """Tell a sheet; return the number of lines with values, and how many of them were new."""
     answers = sheets.read_sheet(study, path)
-    study._store.read(lambda connection: _refuse_moved(study, Books(connection, study._id, lock=False), answers))
+    study.store.read(lambda connection: _refuse_moved(study, Books(connection, study.id, lock=False), answers))
     head = state(study).head
     told = [(each.key, each.values, each.target) for each in answers]
     events = tell_many(study, told, who, places=[each.place for each in answers]) if told else []
@@ -157,7 +157,7 @@ def withdraw(study: "Study", name: str, who: str | None, why: str) -> int:
 
 def expire(study: "Study", who: str | None) -> list[str]:
     """Expire asks whose lease has ended."""
-    held = sa.select(ASK.c.number).where(ASK.c.study == study._id, ASK.c.state == "open").order_by(ASK.c.number)
+    held = sa.select(ASK.c.number).where(ASK.c.study == study.id, ASK.c.state == "open").order_by(ASK.c.number)
 
     def work(books):
         numbers = list(books.connection.execute(held.where(ASK.c.until < books.at)).scalars())
@@ -173,16 +173,16 @@ def work(study: "Study") -> None:
     expire(study, "sparing")
     catch_up(study)
     settled = at_head(study)
-    stored = study._store.read(lambda connection: Settled.from_snapshot(connection, study._id))
+    stored = study.store.read(lambda connection: Settled.from_snapshot(connection, study.id))
     if settled.cells.n_examples * (1 - NEW_SHARE) <= (stored.cells.n_examples if stored else 0):
         return
 
     def store(connection):
-        connection.execute(sa.delete(SNAPSHOT).where(SNAPSHOT.c.study == study._id, SNAPSHOT.c.kind == "cells"))
-        row = {"study": study._id, "event": settled.event, "kind": "cells", "content": settled.to_bytes()}
+        connection.execute(sa.delete(SNAPSHOT).where(SNAPSHOT.c.study == study.id, SNAPSHOT.c.kind == "cells"))
+        row = {"study": study.id, "event": settled.event, "kind": "cells", "content": settled.to_bytes()}
         connection.execute(sa.insert(SNAPSHOT), row)
 
-    study._store.write(store)
+    study.store.write(store)
 
 
 # Looking --------------------------------------------------------------------------------------------------------------
@@ -192,11 +192,11 @@ def at_head(study: "Study") -> Settled:
     """The current settled cells; only changes since the last call are read."""
 
     def look(connection):
-        row = StudyRow(*fetch(connection, ROW, {"of": study._id})[0])
-        known = study._settled or Settled.from_snapshot(connection, study._id) or Settled.none(study.settings)
-        return known.at_head(connection, study._id, study._plans, row)
+        row = StudyRow(*fetch(connection, ROW, {"of": study.id})[0])
+        known = study._settled or Settled.from_snapshot(connection, study.id) or Settled.none(study.settings)
+        return known.at_head(connection, study.id, study.plans, row)
 
-    study._settled = study._store.read(look)
+    study._settled = study.store.read(look)
     return study._settled
 
 
@@ -205,7 +205,7 @@ def cells(study: "Study", at: int | None, also: Iterable = ()) -> Cells:
     own = (
         at_head(study).cells
         if at is None
-        else study._store.read(lambda connection: cells_as_of(connection, study._id, study._plans, at))
+        else study.store.read(lambda connection: cells_as_of(connection, study.id, study.plans, at))
     )
     also = list(also)
     if not also:
@@ -217,7 +217,7 @@ def cells(study: "Study", at: int | None, also: Iterable = ()) -> Cells:
 
 def example(study: "Study", name: str) -> Example:
     """What is known of an example."""
-    row = study._store.read(lambda connection: asks.known_example(Books(connection, study._id, lock=False), name))
+    row = study.store.read(lambda connection: asks.known_example(Books(connection, study.id, lock=False), name))
     return Example.of(study.settings, row)
 
 
@@ -226,12 +226,12 @@ def asks_in(study: "Study", state: str, who: str | None) -> list[Ask]:
     wanted = ASKS.where(ASK.c.state == state, sa.true() if who is None else ASK.c.holder == who)
 
     def look(connection):
-        rows = [AskRow(*row) for row in connection.execute(wanted.order_by(ASK.c.number), {"of": study._id})]
-        books = Books(connection, study._id, lock=False)
+        rows = [AskRow(*row) for row in connection.execute(wanted.order_by(ASK.c.number), {"of": study.id})]
+        books = Books(connection, study.id, lock=False)
         books.fetch(examples=[row.example for row in rows])
         return [_shown(study, books, row) for row in rows]
 
-    return study._store.read(look)
+    return study.store.read(look)
 
 
 def _shown(study: "Study", books: Books, row: AskRow) -> Ask:

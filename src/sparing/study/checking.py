@@ -30,13 +30,13 @@ def check(study, *, replay: bool, progress: Progress | None = None) -> Findings:
     """Compare sums of money and counts with the row of the study; with ``replay``, replay all events."""
 
     def look(connection):
-        row = connection.execute(sa.select(STUDY).where(STUDY.c.id == study._id)).one()
+        row = connection.execute(sa.select(STUDY).where(STUDY.c.id == study.id)).one()
         if connection.dialect.name == "sqlite":
             _check_pages(connection)
         problems = _sums(connection, row)
         again = Replay(study.settings)
         if replay:
-            again.run(connection, row, study._plans, progress or unnoticed)
+            again.run(connection, row, study.plans, progress or unnoticed)
             problems += again.problems
         if problems:
             more = f", and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
@@ -45,7 +45,7 @@ def check(study, *, replay: bool, progress: Progress | None = None) -> Findings:
             )
         return Findings(row.head, row.examples, row.visits, row.asks, again.queries)
 
-    return study._store.read(look)
+    return study.store.read(look)
 
 
 def _check_pages(connection) -> None:

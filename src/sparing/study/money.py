@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
-from sparing.types import MOST_UNITS
+from sparing.units_of_money import MOST_UNITS
 
 
 def amount(what: str, value) -> Decimal:

@@ -61,22 +61,24 @@ class Plans:
             with self.store.planning(self.study) as alone:
                 if not alone:
                     return
-                self._insert(version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event)))
+                self.put_into_force(
+                    version + 1, event, self.due(version), self.settings.learner.plan_after(cells_at(event))
+                )
 
     def _next(self, connection: Connection) -> tuple[int, int | None]:
         """The version in force, and the event from whose cells the next plan is made, or None if none is due."""
         state = sa.select(STUDY.c.settled, STUDY.c.plan).where(STUDY.c.id == self.study)
         settled, version = connection.execute(state).one()
         self._get(connection, version)
-        return version, None if settled < self.due(version) else self._event_of(connection, self.due(version))
+        return version, None if settled < self.due(version) else self.event_of(connection, self.due(version))
 
-    def _event_of(self, connection: Connection, n_settled: int) -> int:
+    def event_of(self, connection: Connection, n_settled: int) -> int:
         """The event at which this number of examples had been settled."""
         settled = EXAMPLE.c.settled
         found = sa.select(settled).where(EXAMPLE.c.study == self.study, settled.is_not(None)).order_by(settled)
         return int(connection.execute(found.limit(1).offset(n_settled - 1)).scalar_one())
 
-    def _insert(self, version: int, event: int, n_settled: int, plan: Plan) -> None:
+    def put_into_force(self, version: int, event: int, n_settled: int, plan: Plan) -> None:
         """Put a plan into force, unless another client has done so."""
 
         def insert(connection):

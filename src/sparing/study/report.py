@@ -84,20 +84,20 @@ def report(study, *, forecast: bool, progress: Progress | None = None) -> Report
 
 
 def _counts(study, table: sa.TableClause) -> dict[str, int]:
-    states = sa.select(table.c.state, sa.func.count()).where(table.c.study == study._id).group_by(table.c.state)
-    return dict(study._store.read(lambda connection: [tuple(row) for row in connection.execute(states)]))
+    states = sa.select(table.c.state, sa.func.count()).where(table.c.study == study.id).group_by(table.c.state)
+    return dict(study.store.read(lambda connection: [tuple(row) for row in connection.execute(states)]))
 
 
 def _spent_on_visits(study) -> str:
-    spent = sa.select(sa.func.coalesce(sa.func.sum(ASK.c.paid), 0)).where(ASK.c.study == study._id, ASK.c.example < 0)
-    units = study._store.read(lambda connection: int(connection.execute(spent).scalar_one()))
+    spent = sa.select(sa.func.coalesce(sa.func.sum(ASK.c.paid), 0)).where(ASK.c.study == study.id, ASK.c.example < 0)
+    units = study.store.read(lambda connection: int(connection.execute(spent).scalar_one()))
     return money.text(units, study.settings.decimals)
 
 
 def _looked(study) -> list[Looked]:
     """Looks and money by attribute, over all asks."""
-    asks = sa.select(ASK.c.attributes, ASK.c.told).where(ASK.c.study == study._id)
-    rows = study._store.read(lambda connection: connection.execute(asks).all())
+    asks = sa.select(ASK.c.attributes, ASK.c.told).where(ASK.c.study == study.id)
+    rows = study.store.read(lambda connection: connection.execute(asks).all())
     attributes = np.frombuffer(b"".join(row.attributes for row in rows), "<i4")
     told = np.frombuffer(b"".join(row.told for row in rows), np.uint8)
     settings, d = study.settings, len(study.settings.attributes)
@@ -130,11 +130,11 @@ def table(study) -> "pd.DataFrame":
     wanted = EXAMPLES.order_by(first, sa.func.abs(EXAMPLE.c.number))
 
     def look(connection):
-        rows = [ExampleRow(*row) for row in connection.execute(wanted, {"of": study._id})]
-        visits = [VisitRow(*row) for row in connection.execute(VISITS, {"of": study._id})]
+        rows = [ExampleRow(*row) for row in connection.execute(wanted, {"of": study.id})]
+        visits = [VisitRow(*row) for row in connection.execute(VISITS, {"of": study.id})]
         return rows, {visit.number: json.loads(visit.said)["prediction"] for visit in visits if visit.said}
 
-    rows, predictions = study._store.read(look)
+    rows, predictions = study.store.read(look)
     lines = [
         {"example": row.name, "state": row.state, "plan": row.plan, "event": row.event, "y": settings.label(row.y)}
         | {"prediction": predictions.get(row.number)}

@@ -34,7 +34,7 @@ class Settled:
     def at_head(self, connection: Connection, study: int, plans: Plans, now: StudyRow) -> "Settled":
         """The cells as of the last event; this reads only later events and the examples that they changed."""
         if not self.event:
-            changed = _rows(connection, study, EXAMPLE.c.settled.is_not(None))
+            changed = rows_where(connection, study, EXAMPLE.c.settled.is_not(None))
         else:
             later = sa.select(EVENT.c.example).distinct().where(
                 EVENT.c.study == study, EVENT.c.number > self.event, EVENT.c.kind.in_(CHANGING)
@@ -71,7 +71,7 @@ class Settled:
 
 def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) -> Cells:
     """Cells of the examples that had been settled by an event, with their values at that time."""
-    rows = _rows(connection, study, EXAMPLE.c.settled <= event)
+    rows = rows_where(connection, study, EXAMPLE.c.settled <= event)
     rows = [row for row in rows if not (row.state == "withdrawn" and row.event <= event)]
     amended = {row.number for row in rows if row.event > event}
     if amended:
@@ -82,7 +82,7 @@ def cells_as_of(connection: Connection, study: int, plans: Plans, event: int) ->
 
 def settled_rows(connection: Connection, study: int) -> list[ExampleRow]:
     """All examples in the model, in the order in which they were settled."""
-    rows = _rows(connection, study, EXAMPLE.c.settled.is_not(None), EXAMPLE.c.state != "withdrawn")
+    rows = rows_where(connection, study, EXAMPLE.c.settled.is_not(None), EXAMPLE.c.state != "withdrawn")
     return sorted(rows, key=lambda row: row.settled or 0)
 
 
@@ -99,14 +99,14 @@ def _before_corrections(connection: Connection, study: int, event: int) -> dict[
     return before
 
 
-def _rows(connection: Connection, study: int, *conditions) -> list[ExampleRow]:
+def rows_where(connection: Connection, study: int, *conditions) -> list[ExampleRow]:
     return [ExampleRow(*row) for row in connection.execute(EXAMPLES.where(*conditions), {"of": study})]
 
 
 def _rows_of(connection: Connection, study: int, numbers: list[int]) -> list[ExampleRow]:
     parts = (numbers[first : first + AT_ONCE] for first in range(0, len(numbers), AT_ONCE))
     settled = EXAMPLE.c.settled.is_not(None)
-    return [row for part in parts for row in _rows(connection, study, settled, EXAMPLE.c.number.in_(part))]
+    return [row for part in parts for row in rows_where(connection, study, settled, EXAMPLE.c.number.in_(part))]
 
 
 def _cells_of(connection: Connection, plans: Plans, rows: list[ExampleRow]) -> Cells:

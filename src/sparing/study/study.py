@@ -57,10 +57,10 @@ class Study:
         from sparing.study.plans import Plans
 
         self._calls = calls
-        self._store, self._id, self.uid, self.name = store, row.id, row.uid, row.name
+        self.store, self.id, self.uid, self.name = store, row.id, row.uid, row.name
         self._make_plans = make_plans
         self.settings = Settings.from_json(row.settings)
-        self._plans = Plans(store, row.id, self.settings)
+        self.plans = Plans(store, row.id, self.settings)
         self._settled: Settled | None = None
         self._model: tuple[int, Any] | None = None
 
@@ -140,7 +140,7 @@ class Study:
 
     def close(self) -> None:
         """Close the connections; all data are already stored."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> "Study":
         return self
@@ -341,7 +341,7 @@ class Study:
 
     def backup(self, path, *, force: bool = False) -> None:
         """Copy an SQLite study safely while others write to it; do not copy its file by other means."""
-        self._calls.transfer.backup(self._store, path, force=force)
+        self._calls.transfer.backup(self.store, path, force=force)
 
     # Within ----------------------------------------------------------------------------------------------------------
 

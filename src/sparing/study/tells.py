@@ -14,14 +14,14 @@ def tell(books: Books, settings: Settings, number: int, values: Values, y: float
     row = books.ask(number)
     _refuse_others(settings, row, values)
     told, readings = coded(row.attributes, values)
-    said = _said_before(books, row)
+    said = said_before(books, row)
     for earlier in said:
         if (earlier.told, earlier.readings, earlier.y) == (told, readings, y):
             return earlier.number
     if row.state == "cancelled":
         raise Conflict(f"ask {number} was cancelled and its money released; ask again: the query will be the same.")
     example = books.example(row.example)
-    fresh, more_said = _new_of(settings, row, example, values, y, said)
+    fresh, more_said = new_of(settings, row, example, values, y, said)
     if not fresh and not more_said:
         if not said:
             raise ValueError("nothing was told; pass values of the attributes asked for, the target y, or both.")
@@ -31,7 +31,7 @@ def tell(books: Books, settings: Settings, number: int, values: Values, y: float
     _book(books, settings, row, fresh)
     if example.state != "withdrawn" and learn(example, fresh, y):
         example.event = event
-    _settle(books, example, event)
+    settle(books, example, event)
     if AWAITED not in row.told and (example.y is not None or example.is_visit or example.state == "withdrawn"):
         row.state, row.until = "told", None
     books.touch(example=example, ask=row)
@@ -46,11 +46,11 @@ def _refuse_others(settings: Settings, row: AskRow, values: Values) -> None:
         raise ValueError(f"{settings.attributes[min(strangers)]} is not in ask {row.number}, which is for {asked}.")
 
 
-def _said_before(books: Books, row: AskRow) -> list[EventRow]:
+def said_before(books: Books, row: AskRow) -> list[EventRow]:
     return books.events([int(number) for number in row.events.split(",")]) if row.events else []
 
 
-def _new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values, y, said) -> tuple[Values, bool]:
+def new_of(settings: Settings, row: AskRow, example: ExampleRow, values: Values, y, said) -> tuple[Values, bool]:
     """Those values that this ask had not told, and whether it told a target for the first time; or a conflict."""
     before: Values = {}
     targets = set()
@@ -103,7 +103,7 @@ def learn(example: ExampleRow, values: Values, y: float | None, *, replace: bool
     return new
 
 
-def _settle(books: Books, example: ExampleRow, event: int) -> None:
+def settle(books: Books, example: ExampleRow, event: int) -> None:
     """An example enters the model once its target is known, and every value is told or declared missing.
 
     A visit never does: its purchases depend on its values, so the probabilities of its cells are not those of a plan.

@@ -58,14 +58,14 @@ def exported(study) -> Exports:
 
     def look(connection):
         found = {}
-        for row in settled_rows(connection, study._id):
-            chances = study._plans.chances(connection, row.plan)
+        for row in settled_rows(connection, study.id):
+            chances = study.plans.chances(connection, row.plan)
             values = shown_values(settings, row).items()
             cells = tuple((name, value, float(chances[settings.numbers[name]])) for name, value in values)
             found[study.uid, row.name] = Exported(row.plan, row.settled, settings.label(row.y), cells)
         return found
 
-    return study._store.read(look)
+    return study.store.read(look)
 
 
 def write_exports(exports: Exports, path) -> None:

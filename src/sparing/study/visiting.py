@@ -32,7 +32,7 @@ class StudyVisit:
     def __init__(self, study: "Study", name: str, model, who: str):
         self.name, self.who = name, who
         self._study, self._model = study, model
-        self._row, self._visit = self._look()
+        self._row, self.model_visit = self._look()
 
     # Asking and telling ----------------------------------------------------------------------------------------------
 
@@ -42,10 +42,10 @@ class StudyVisit:
         Refused with ``Taken`` while somebody else buys, and with ``OverBudget`` if the money left does not pay for it.
         """
         while True:
-            query = self._visit.ask()
+            query = self.model_visit.ask()
             wanted = [] if query is None else query.attributes.tolist()
             is_current, asked = calls.write(self._study, partial(self._ask, wanted=wanted))
-            self._row, self._visit = self._look(self._row)
+            self._row, self.model_visit = self._look(self._row)
             if is_current:
                 return asked
 
@@ -68,7 +68,7 @@ class StudyVisit:
         if isinstance(ask, Ask) and not isinstance(values, Mapping):
             values = dict(zip(ask.names, values, strict=True))
         event = self._study.tell(ask, values, y, who=self.who)  # type: ignore[arg-type]  # a mapping now
-        self._row, self._visit = self._look(self._row)
+        self._row, self.model_visit = self._look(self._row)
         return event
 
     # What is known now -----------------------------------------------------------------------------------------------
@@ -76,17 +76,17 @@ class StudyVisit:
     @property
     def prediction(self):
         """The predicted target or label, given what is known."""
-        return self._visit.prediction
+        return self.model_visit.prediction
 
     @property
     def std(self):
         """The standard deviation of the target given what is known; None for classes."""
-        return self._visit.std
+        return self.model_visit.std
 
     @property
     def proba(self):
         """The probabilities of the classes; None for regressors."""
-        return self._visit.proba
+        return self.model_visit.proba
 
     @property
     def known(self) -> dict[str, Any]:
@@ -96,32 +96,32 @@ class StudyVisit:
     @property
     def spent(self) -> float:
         """What was paid for them so far."""
-        return self._visit.spent
+        return self.model_visit.spent
 
     @property
     def why(self) -> str:
         """Why ``ask`` returned None; "" if it did not."""
-        return "" if visits.is_awaited(self._row) else self._visit.why
+        return "" if visits.is_awaited(self._row) else self.model_visit.why
 
     @property
     def offer(self) -> Offer | None:
         """The price of the purchase that ``ask`` returned, and what it is worth; None if it returned None."""
-        return self._visit.offer
+        return self.model_visit.offer
 
     def _said(self) -> dict[str, Any]:
         """The prediction in the form that the books store."""
         label, proba = self.prediction, self.proba
         chances = None if proba is None else [float(chance) for chance in proba]
         plain = label.item() if hasattr(label, "item") else label
-        return {"prediction": plain, "std": self.std, "proba": chances, "why": self._visit.why}
+        return {"prediction": plain, "std": self.std, "proba": chances, "why": self.model_visit.why}
 
     # From the books to the model's question --------------------------------------------------------------------------
 
     def _look(self, before: ExampleRow | None = None) -> tuple[ExampleRow, Visit]:
         """The row of the visit, and the model's visit in the same state."""
-        row, options = self._study._store.read(lambda connection: _read(connection, self._study, self.name))
+        row, options = self._study.store.read(lambda connection: _read(connection, self._study, self.name))
         if before is not None and before.event == row.event:
-            return row, self._visit
+            return row, self.model_visit
         visit = self._resumed(row, options)
         visit.ask()
         return row, visit
@@ -144,7 +144,7 @@ class StudyVisit:
 
 
 def _read(connection, study: "Study", name: str) -> tuple[ExampleRow, dict[str, Any]]:
-    books = Books(connection, study._id, lock=False)
+    books = Books(connection, study.id, lock=False)
     row = known_example(books, name)
     return row, json.loads(books.visit(row.number).options)
 
@@ -155,7 +155,7 @@ def visit(study: "Study", name: str, known, options: dict[str, Any], who: str | 
     options = {option: _number(option, value) for option, value in options.items()}
     checked = checked_values(settings, known or {})
     values: Values = {attribute: value for attribute, value in checked.items() if isinstance(value, float)}
-    event = study._store.read(lambda connection: _model_event(Books(connection, study._id, lock=False), name))
+    event = study.store.read(lambda connection: _model_event(Books(connection, study.id, lock=False), name))
     if event is None:
         event, model = study._newest_model()
         if not model.learner_.n_rounds:

@@ -53,9 +53,16 @@ def is_awaited(example: ExampleRow) -> bool:
     return AWAITED in example.told
 
 
+def _is_open(books: Books, example: ExampleRow) -> bool:
+    return example.ask >= 0 and books.ask(example.ask).state == "open"
+
+
 def ask_next(books: Books, settings: Settings, example: ExampleRow, wanted: list[int], who: str) -> AskRow:
-    """The ask for what is still awaited of a visit, or else for the next purchase that its model wants."""
-    if is_awaited(example) or example.state == "withdrawn":
+    """The ask for what is still awaited of a visit, or else for the next purchase that its model wants.
+
+    An ask may be open although nothing is awaited: it took over a lapsed one, whose answer came late.
+    """
+    if is_awaited(example) or example.state == "withdrawn" or _is_open(books, example):
         return ask_for_rest(books, settings, example, who)
     made = new_ask(books, settings, example, wanted, who)
     example.attributes = packed([*whole_numbers(example.attributes), *wanted])
