@@ -10,7 +10,6 @@ from sparing.kernels.sampling import (
     FAN,
     alias_table,
     draw_alias,
-    tree_build,
     tree_draw,
     tree_levels,
     tree_refresh,
@@ -24,7 +23,7 @@ def new_tree(values):
     starts = tree_levels(len(values))
     tree = np.zeros(starts[-1])
     tree[: len(values)] = values
-    tree_build(tree, starts)
+    tree_refresh(tree, starts, np.arange(len(values)), len(values))
     return tree, starts
 
 

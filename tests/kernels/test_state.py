@@ -4,14 +4,30 @@ import numpy as np
 import pytest
 from numba import njit
 
-from sparing.kernels.state import ABSOLUTE, LASSO, MOMENT, RIDGE, SHRUNK, SQUARE, WEIGHT, fold, new_model, new_options
+from sparing.kernels.state import (
+    ABSOLUTE,
+    LASSO,
+    MOMENT,
+    RIDGE,
+    SCALE_SUM,
+    SHRUNK,
+    SQUARE,
+    WEIGHT,
+    fold,
+    new_model,
+    new_options,
+    rebuild,
+    renew,
+)
 from sparing.kernels.state import share_evenly as share_evenly_by_python
+from sparing.learners import AELR, AER, DDAERR
 
 
 @njit
 def share_evenly(model, penalty, inner):
     """There is no output past the last one to fold, so all that is left to do is to share."""
-    fold(model, model.rows.shape[1], 1.0, penalty, inner)
+    fold(model, model.rows.shape[1], 1.0, penalty)
+    renew(model, inner, model.starts, model.rows.shape[0])
 
 
 @pytest.mark.parametrize(
@@ -36,3 +52,31 @@ def test_python_and_kernels_share_alike(penalty, inner, d, outputs):
     np.testing.assert_array_equal(models[0].numbers, models[1].numbers)
     np.testing.assert_array_equal(models[0].tree, models[1].tree)
     assert models[0].tree.any()
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [
+        (DDAERR, {"second_moments": np.ones(70), "step_size": 2.0}),
+        (DDAERR, {"second_moments": np.ones(70), "step_size": "adagrad", "projection": "own"}),
+        (DDAERR, {"second_moments": np.ones(70), "step_size": 2.0, "inner": "improved"}),
+        (AELR, {"step_size": 20.0}),
+        (AER, {"alpha": 1.0, "radius": 3.0}),
+    ],
+)
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_p_follows_the_weights_after_every_round(cls, options, outputs):
+    """Those looked at after most rounds, all of them after a round in which an output was folded."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((300, 70)), (rng.standard_normal((300, outputs)) + 3.0) * [1.0, 1e3, 1e-3][:outputs]
+    learner = cls(70, budget=6, n_outputs=outputs, n_examples=300, **{"radius": 0.1} | options)
+    folded = []
+    for row in range(300):
+        learner.run(X[row : row + 1], y[row : row + 1] if outputs > 1 else y[row : row + 1, 0])
+        model = learner._state.model
+        followed = model.tree.copy()
+        rebuild(model, learner._state.options.inner)
+        np.testing.assert_array_equal(followed, model.tree)
+        folded.append(model.numbers[SCALE_SUM] == 0.0)
+    assert np.any(folded)
+    assert not np.all(folded)

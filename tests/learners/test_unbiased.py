@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from learner_cases import kernel_parts
-from sparing.kernels.ask import Draws, new_draws
+from sparing.kernels.ask import Draws, new_draws, new_scratch
 from sparing.kernels.compiling import entry
 from sparing.kernels.run import ask_once
 from sparing.kernels.state import ROUND
@@ -53,7 +53,6 @@ def possible_draws(learner):
             place=np.array([attributes.index(i) for i in drawn]),
             point_weights=1.0 / (n_point * q[point]),
             inner_weights=np.array(inner_weights).reshape(-1, 1),
-            lookup=np.empty(0, np.int64),
             sizes=np.array([len(attributes), len(set(point)), len(inner)]),
         )
         yield probability, draws
@@ -111,7 +110,7 @@ def test_the_looks_that_learners_ask_for_are_those_enumerated():
     (model, table, _, options), asked = kernel_parts(learner), new_draws(1, 1, 1)
     for t in range(rounds):
         model.counts[ROUND] = t
-        ask_once(model, table, options, asked)
+        ask_once(model, table.cells, options, asked, new_scratch(asked))
         key = tuple(asked.attributes[asked.place])
         counts[key] += 1
         same = expected[key][1]

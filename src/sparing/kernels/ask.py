@@ -10,8 +10,6 @@ from sparing.kernels.random import round_key, uniform
 from sparing.kernels.sampling import FAN, FAN_BITS, draw_alias, tree_draw, tree_total
 from sparing.kernels.state import ROUND, SCALE, WEIGHT
 
-_NOTHING = np.empty(0)
-
 
 class Draws(NamedTuple):
     """One round's looks, in arrays that are used again for the next round.
@@ -25,9 +23,14 @@ class Draws(NamedTuple):
     point_weights: np.ndarray  # (n_point,): 1 / (n_point q_i)
     inner_weights: np.ndarray  # (n_inner, c): w_j / (n_inner p_j)
     sizes: np.ndarray  # (3,): distinct attributes, those of the point draws, inner-product draws
-    lookup: np.ndarray = _NOTHING  # scratch: hash table from attribute to place
-    aims: np.ndarray = _NOTHING  # scratch, (n_point,): the uniform numbers from which the point will be drawn
-    ends: np.ndarray = _NOTHING  # scratch: running sums of a block of the tree
+
+
+class Scratch(NamedTuple):
+    """What is needed while drawing."""
+
+    lookup: np.ndarray  # hash table from attribute to place
+    aims: np.ndarray  # (n_point,): the uniform numbers from which the point will be drawn
+    ends: np.ndarray  # running sums of a block of the tree
 
 
 def new_draws(n_point, n_inner, n_outputs, *, everything=False) -> Draws:
@@ -39,9 +42,6 @@ def new_draws(n_point, n_inner, n_outputs, *, everything=False) -> Draws:
         point_weights=np.empty(n_point),
         inner_weights=np.empty((n_inner, n_outputs)),
         sizes=np.zeros(3, np.int64),
-        lookup=np.empty(1 << (4 * looks).bit_length(), np.int32),
-        aims=np.empty(n_point),
-        ends=np.empty(FAN),
     )
     if everything:
         draws.attributes[:n_point] = np.arange(n_point)
@@ -49,6 +49,12 @@ def new_draws(n_point, n_inner, n_outputs, *, everything=False) -> Draws:
         draws.point_weights[:] = 1.0
         draws.sizes[:] = n_point
     return draws
+
+
+def new_scratch(draws) -> Scratch:
+    """Scratch space to fill ``draws``."""
+    looks = draws.attributes.size
+    return Scratch(np.empty(1 << (4 * looks).bit_length(), np.int32), np.empty(draws.point_weights.size), np.empty(FAN))
 
 
 def new_room(draws, n_outputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -73,94 +79,94 @@ def _note(lookup, mask, attributes, place, draw, attribute, n):
 
 
 @part
-def aim(table, key, draws):
-    """Take the uniform numbers of the point's draws, and have the cells fetched that they fall in."""
-    d, width = table.cells.shape
-    for r in range(draws.aims.size):
-        draws.aims[r] = uniform(key, r)
-        prefetch(table.cells, int(draws.aims[r] * d) * width)
+def aim(cells, key, aims):
+    """Take the uniform numbers of the point's draws, and have the cells of the table fetched that they fall in."""
+    d, width = cells.shape
+    for r in range(aims.size):
+        aims[r] = uniform(key, r)
+        prefetch(cells, np.int64(aims[r] * d) * width)
 
 
 @part
-def draw_point(table, draws, size):
+def draw_point(cells, draws, lookup, aims, size):
     """Draw the point's attributes where ``aim`` said; a hash table of ``size`` slots finds repeated ones.
 
     Returns how many are distinct.
     """
-    lookup, attributes, place, weights = draws.lookup, draws.attributes, draws.place, draws.point_weights
+    place, weights = draws.place, draws.point_weights
     for slot in range(size):
         lookup[slot] = -1
     n_point, n = weights.size, 0
     share = 1.0 / n_point
     for r in range(n_point):
-        place[r], weights[r] = draw_alias(table.cells, draws.aims[r])
+        place[r], weights[r] = draw_alias(cells, aims[r])
     for r in range(n_point):
         weights[r] *= share
-        n = _note(lookup, size - 1, attributes, place, r, place[r], n)
+        n = _note(lookup, size - 1, draws.attributes, place, r, place[r], n)
     draws.sizes[1] = n
     return n
 
 
 @part
-def draw_inner(model, key, draws, size, first, last, total, n):
+def draw_inner(model, key, draws, scratch, size, first, last, total, n):
     """Draws first..last of the inner product, from p. Returns how many attributes are distinct so far."""
     n_point, width = draws.point_weights.size, model.rows.shape[1] * model.rows.shape[2]
     for s in range(n_point + first, n_point + last):
-        j = tree_draw(model.tree, model.starts, uniform(key, s) * total, draws.ends)
+        j = tree_draw(model.tree, model.starts, uniform(key, s) * total, scratch.ends)
         prefetch(model.rows, j * width)
-        n = _note(draws.lookup, size - 1, draws.attributes, draws.place, s, j, n)
+        n = _note(scratch.lookup, size - 1, draws.attributes, draws.place, s, j, n)
     return n
 
 
 @part
-def weigh_inner(model, draws, first, last, total, repeats):
-    """The weights w_j / (p_j repeats) of draws first..last of the inner product."""
+def weigh_inner(model, draws, first, last, total, repeats, everything):
+    """The weights w_j / (p_j repeats) of draws first..last of the inner product; w_j alone for ``everything``."""
     for s in range(first, last):
         j = draws.attributes[draws.place[draws.point_weights.size + s]]
         for c in range(model.rows.shape[1]):
-            over_p = model.numbers[SCALE, c] * total / (model.tree[j] * repeats)
+            over_p = model.numbers[SCALE, c]
+            if not everything:
+                over_p = over_p * total / (model.tree[j] * repeats)
             draws.inner_weights[s, c] = model.rows[j, c, WEIGHT] * over_p
 
 
 @part
-def aim_point(table, options, draws, round):
+def aim_point(cells, options, aims, round):
     """Find out where to look in the table of q, so early that its cells are there when ``ask_point`` reads them."""
     if not options.everything:
-        aim(table, round_key(options.seed, round), draws)
+        aim(cells, round_key(options.seed, round), aims)
 
 
 @piece
-def ask_point(table, options, draws):
+def ask_point(cells, options, draws, lookup, aims):
     """GAERR and GAELR, lines 4-7: k attributes from q for the point. With full information there is nothing to draw.
 
     Nothing that was told is needed for this, so it can be done while the round before is still under way.
     """
     if not options.everything:
-        draw_point(table, draws, draws.lookup.size)
+        draw_point(cells, draws, lookup, aims, lookup.size)
 
 
 @piece
-def ask_inner(model, options, draws):
-    """Line 8: other attributes, from p, for the inner product. With full information there is nothing to draw.
+def ask_inner(model, options, draws, scratch):
+    """Line 8: other attributes, from p, for the inner product; returns the sum of all masses, for ``weigh``.
 
-    With w = 0 the inner product is exactly 0, and no look is needed.
+    With full information there is nothing to draw. With w = 0 the inner product is exactly 0, and no look is needed.
     """
+    total = 0.0
     if not options.everything:
-        total = tree_total(model.tree, model.starts) if options.n_inner > 0 else 0.0
-        key, size = round_key(options.seed, model.counts[ROUND]), draws.lookup.size
+        if options.n_inner > 0:
+            total = tree_total(model.tree, model.starts)
+        key, size = round_key(options.seed, model.counts[ROUND]), scratch.lookup.size
         draws.sizes[2] = options.n_inner if total > 0.0 else 0
-        draws.sizes[0] = draw_inner(model, key, draws, size, 0, draws.sizes[2], total, draws.sizes[1])
+        draws.sizes[0] = draw_inner(model, key, draws, scratch, size, 0, draws.sizes[2], total, draws.sizes[1])
+    return total
 
 
 @piece
-def weigh(model, options, draws):
+def weigh(model, options, draws, total):
     """The weight of each value of the inner product; separate from the draws, whose memory is prefetched meanwhile."""
-    if not options.everything:
-        weigh_inner(model, draws, 0, draws.sizes[2], tree_total(model.tree, model.starts), draws.sizes[2])
-        return
-    for i in range(model.rows.shape[0]):
-        for c in range(model.rows.shape[1]):
-            draws.inner_weights[i, c] = model.numbers[SCALE, c] * model.rows[i, c, WEIGHT]
+    weigh_inner(model, draws, 0, draws.sizes[2], total, draws.sizes[2], options.everything)
 
 
 @part

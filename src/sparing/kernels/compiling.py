@@ -10,7 +10,9 @@ names, so large or deeply nested parts take it long. Those are pieces: Numba com
 inlines them. LLVM optimises a piece a little, emits it, and does both again in every kernel that calls it, directly or
 not, a rare one too: so what is large and rare is called from few places. A loop costs as much as five other statements;
 ``min`` and ``max`` compile a function for every type; a constant argument such as -1 compiles a piece once more; every
-array that Python passes adds code to unpack it. What is called seldom, on little, is left to NumPy or the interpreter.
+array that Python passes adds code to unpack it, and so does every call of a piece with the tuple that holds it. What a
+kernel does not need, Python passes as None, or as another type: then its code is dropped before types are inferred, or
+never chosen. What is called seldom, on little, is left to NumPy or the interpreter.
 """
 
 import gc
@@ -32,8 +34,9 @@ part = njit(error_model="numpy", inline="always")
 class _Sooner(event.Listener):
     """What makes compiling faster, while it lasts.
 
-    Pieces are optimised a little (level 1 of ``NUMBA_OPT``), as they are optimised again where they are called; and
-    there is no garbage collection, which would go through objects that are in use again and again.
+    Pieces are optimised a little (level 1 of ``NUMBA_OPT``), as they are optimised again where they are called; so are
+    entries without long loops. And there is no garbage collection, which would go through objects that are in use
+    again and again.
     """
 
     def __init__(self):
@@ -46,8 +49,8 @@ class _Sooner(event.Listener):
             self.stopped = gc.isenabled()
             gc.disable()
         self.levels.append(config.OPT)
-        if ours and event.data["dispatcher"].py_func in _PIECES:
-            config.OPT = min(_LITTLE, config.OPT)
+        if ours and event.data["dispatcher"].py_func in _LITTLE:
+            config.OPT = min(_LEVEL, config.OPT)
 
     def on_end(self, event):
         """Called even if compiling fails or is interrupted."""
@@ -57,8 +60,8 @@ class _Sooner(event.Listener):
             gc.enable()
 
 
-_PIECES: set[Any] = set()
-_LITTLE = type(config.OPT)(1)
+_LITTLE: set[Any] = set()
+_LEVEL = type(config.OPT)(1)
 event.register("numba:compile", _Sooner())
 
 
@@ -66,18 +69,22 @@ def piece(function=None, *, any_order: bool = False, rare: bool = False):
     """Compile for calls from other kernels; a ``rare`` one is really called, not inlined."""
     if function is None:
         return lambda function: piece(function, any_order=any_order, rare=rare)
-    _PIECES.add(function)
+    _LITTLE.add(function)
     return njit(fastmath=any_order and _ANY_ORDER, **PIECE | {"forceinline": not rare})(function)
 
 
-def entry(function=None, *, any_order: bool = False):
+def entry(function=None, *, any_order: bool = False, short_loops: bool = False):
     """Compile for calls from Python, once per machine; with ``any_order`` sums may be taken in any fixed order.
+
+    With ``short_loops``, over the looks of one row, there is nothing to gain from unrolled loops and vectors.
 
     Numba takes a compiled entry for valid while its own file is unchanged, though code from other files is inlined
     in it; so the stamp on its cache is made that of all kernel sources.
     """
     if function is None:
-        return lambda function: entry(function, any_order=any_order)
+        return lambda function: entry(function, any_order=any_order, short_loops=short_loops)
+    if short_loops:
+        _LITTLE.add(function)
     kernel = njit(cache=True, fastmath=any_order and _ANY_ORDER, **_ENTRY)(function)
     cache = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if cache is not None:  # with NUMBA_DISABLE_JIT=1 there is none

@@ -47,13 +47,13 @@ def multiplier(rows, c, radius):
 
 
 @piece(rare=True)
-def project_in_own_norm(model, c, radius, penalty, inner):
+def project_in_own_norm(model, c, radius, penalty):
     """w <- argmin over ||v||_2 <= radius of sum_i h_i (v_i - w_i)^2, which is w_i h_i / (h_i + lambda), for output c.
 
     The scale is written out. Only where no room is left beside the weights that stay, everything is shrunk alike.
     """
     rows, numbers = model.rows, model.numbers
-    fold(model, c, numbers[SCALE, c], penalty, inner)
+    fold(model, c, numbers[SCALE, c], penalty)
     numbers[SCALE, c] = 1.0
     room = radius * radius - held_square(rows, c)
     if room > NEAR * radius * radius:
@@ -62,6 +62,6 @@ def project_in_own_norm(model, c, radius, penalty, inner):
             h = sqrt(rows[i, c, RIDGE_SQUARES])
             if h > 0.0:
                 rows[i, c, WEIGHT] *= h / (h + shift)
-        fold(model, c, 1.0, penalty, inner)
+        fold(model, c, 1.0, penalty)
     else:
         numbers[SCALE, c] = min(1.0, radius / sqrt(numbers[SIZE, c]))

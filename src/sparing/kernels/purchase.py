@@ -60,16 +60,17 @@ def choose(market, cheapest, seed, round, money, attributes):
     draw follows the shares of the items that can still be bought.
     """
     shares, prices, bought = market.shares, market.prices, market.bought
-    table, free, starts, members = market.table, market.free, market.starts, market.members
-    key, slot, misses, n, item, spent = round_key(seed, round), 0, 0, 0, 0, 0
-    for at in range(free.size):
-        attributes[n] = free[at]
-        n += 1
+    free, starts, members = market.free, market.starts, market.members
+    key, slot, misses = round_key(seed, round), 0, 0
+    n, item, spent = free.size, 0, 0
+    for at in range(n):
+        attributes[at] = free[at]
     while money >= cheapest:
+        u = uniform(key, slot)
         if misses < PATIENCE:
-            item, _ = draw_alias(table, uniform(key, slot))
+            item, _ = draw_alias(market.table, u)
         else:
-            item = _search(shares, prices, bought, round, money, uniform(key, slot))
+            item = _search(shares, prices, bought, round, money, u)
             if item < 0:
                 break
         slot += 1
@@ -86,13 +87,13 @@ def choose(market, cheapest, seed, round, money, attributes):
     return n, spent
 
 
-@entry
+@entry(short_loops=True)
 def ask_purchase(market, cheapest, seed, round, money, attributes):
     """What to buy of one example: how many attributes, and what they cost."""
     return choose(market, cheapest, seed, round, money, attributes)
 
 
-@entry
+@entry(short_loops=True)
 def count_purchases(market, cheapest, seed, rounds, money, attributes, counts):
     """How often each attribute is bought in this many rounds, added to ``counts``."""
     for round in range(rounds):
@@ -111,7 +112,7 @@ def _price_of_missing(unit_prices, attributes, values, n):
     return price
 
 
-@entry
+@entry(short_loops=True)
 def buy_rows(
     market, cheapest, seed, first_round, money, left, paid, rows, first, last, most, sizes, attributes, values
 ):
@@ -126,7 +127,7 @@ def buy_rows(
         here = attributes[n : n + most]
         allowed = money if money < left - spent else left - spent
         bought, price = choose(market, cheapest, seed, round, allowed, here)
-        infinite = gather(rows, row, here, 0, bought, values[n : n + most])
+        infinite = gather(rows, row, here, bought, values[n : n + most])
         if infinite >= 0:
             return n, spent, row, infinite
         sizes[row - first] = bought

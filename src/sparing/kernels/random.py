@@ -5,15 +5,15 @@ level gives every round a key, a second level gives every slot of the round its 
 so a query can be replayed, resumed or computed elsewhere.
 """
 
-import numpy as np
+from numpy import uint64
 
 from sparing.kernels.compiling import part
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+GOLDEN = uint64(0x9E3779B97F4A7C15)
+_FIRST = uint64(0xBF58476D1CE4E5B9)
+_SECOND = uint64(0x94D049BB133111EB)
 _TO_UNIT = 2.0**-53
-_ONE, _11, _27, _30, _31 = (np.uint64(number) for number in (1, 11, 27, 30, 31))  # compiled sooner than calls
+_ONE, _11, _27, _30, _31 = (uint64(number) for number in (1, 11, 27, 30, 31))  # compiled sooner than calls
 
 
 @part
@@ -27,13 +27,13 @@ def mix(z):
 @part
 def word(key, slot):
     """The 64 random bits of one slot: output number slot + 1 of SplitMix64 started at ``key``."""
-    return mix(np.uint64(key) + (np.uint64(slot) + _ONE) * GOLDEN)
+    return mix(uint64(key) + (uint64(slot) + _ONE) * GOLDEN)
 
 
 @part
 def round_key(seed, round):
     """The key of one round. The seed is mixed first, so that neighbouring seeds share no numbers."""
-    return word(mix(np.uint64(seed)), round)
+    return word(mix(uint64(seed)), round)
 
 
 @part

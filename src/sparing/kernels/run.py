@@ -7,16 +7,15 @@ from sparing.kernels.state import ROUND
 from sparing.kernels.tell import tell
 
 
-@entry
-def ask_once(model, table, options, draws):
+@entry(short_loops=True)
+def ask_once(model, cells, options, draws, scratch):
     """Fill ``draws`` with the looks of the next round."""
-    aim_point(table, options, draws, model.counts[ROUND])
-    ask_point(table, options, draws)
-    ask_inner(model, options, draws)
-    weigh(model, options, draws)
+    aim_point(cells, options, scratch.aims, model.counts[ROUND])
+    ask_point(cells, options, draws, scratch.lookup, scratch.aims)
+    weigh(model, options, draws, ask_inner(model, options, draws, scratch))
 
 
-@entry
+@entry(short_loops=True)
 def tell_once(model, seen, options, draws, values, y, weight, point, phi):
     """One round after its values are known; ``point`` and ``phi`` are room for its estimates."""
     tell(model, seen, options, draws, values, y, weight, point, phi)
@@ -33,31 +32,33 @@ def _take_over(ahead, draws):
     draws.sizes[1] = ahead.sizes[1]
 
 
-@entry
-def run_rows(model, table, seen, options, draws, values, point, phi, ahead, rows, y, weights, first, last):
+@entry(short_loops=True)
+def run_rows(
+    model, cells, seen, options, draws, ahead, scratch, values, point, phi, rows, y, weights, first, last
+):  # fmt: skip
     """Rounds over rows first..last of a matrix; without ``weights`` each counts one.
 
     While the cells of a round are on their way from memory, the point of the next round is drawn, and what that will
-    need is asked for, so that hardly anything is waited for. ``draws`` and ``ahead`` share their lookup table. The loop
-    begins two rows early, with what is done ahead: so every part stands here once, and is compiled once.
+    need is asked for, so that hardly anything is waited for. The loop begins two rows early, with what is done ahead:
+    so every part stands here once, and is compiled once.
 
     Returns the row, and the attribute, at which an infinite value ended it; the attribute is -1 if none did.
     """
-    round = model.counts[ROUND]
+    round, total = model.counts[ROUND], 0.0
     for row in range(first - 2, last):
         if row >= first:
             _take_over(ahead, draws)
-            ask_inner(model, options, draws)
+            total = ask_inner(model, options, draws, scratch)
             fetch(rows, row, draws.attributes, draws.sizes[1], draws.sizes[0])
         if first <= row + 1 < last:
-            ask_point(table, options, ahead)
+            ask_point(cells, options, ahead, scratch.lookup, scratch.aims)
             fetch(rows, row + 1, ahead.attributes, 0, ahead.sizes[1])
             fetch_model(model, ahead)
-        aim_point(table, options, ahead, round + row + 2 - first)
+        aim_point(cells, options, scratch.aims, round + row + 2 - first)
         if row < first:
             continue
-        weigh(model, options, draws)
-        infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        weigh(model, options, draws, total)
+        infinite = gather(rows, row, draws.attributes, draws.sizes[0], values)
         if infinite >= 0:
             return row, infinite
         tell(model, seen, options, draws, values, y[row], weights[row] if weights.size else 1.0, point, phi)

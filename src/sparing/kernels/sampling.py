@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy import int64, uint64
 
 from sparing.kernels.compiling import entry, part
 from sparing.kernels.lines import in_lines
 
 FAN_BITS = 3
 FAN = 1 << FAN_BITS  # children of a tree node: eight doubles are one cache line
-_0, _1, _2, _FAN_BITS = (np.uint64(number) for number in (0, 1, 2, FAN_BITS))
+_0, _1, _2, _FAN_BITS = (uint64(number) for number in (0, 1, 2, FAN_BITS))
 FEW = 64  # cells of a table that is filled in a tenth of a millisecond without compiling anything
 
 
@@ -74,9 +75,9 @@ def draw_alias(cells, u):
     Chosen by arithmetic: whether it will be the alias cannot be foretold, and the processor's wrong guesses cost more.
     """
     at = u * cells.shape[0]
-    cell = np.uint64(at)
-    own, alias = np.uint64(at - float(cell) < cells[cell, 0]), np.uint64(cells[cell, 1])
-    return np.int64(alias + own * (cell - alias)), cells[cell, _2 + own]
+    cell = uint64(at)
+    own, alias = uint64(at - float(cell) < cells[cell, 0]), uint64(cells[cell, 1])
+    return int64(alias + own * (cell - alias)), cells[cell, _2 + own]
 
 
 # The sum tree. Level 0 holds one mass per attribute, each higher level the sums of FAN neighbours, the top level at
@@ -100,24 +101,16 @@ def _block_sum(tree, first):
     """Sum of one block. Its index is unsigned: one that might count from the end would have to be provided for."""
     left = right = 0.0
     for child in range(FAN // 2):
-        left += tree[first + np.uint64(child)]
-        right += tree[first + np.uint64(child + FAN // 2)]
+        left += tree[first + uint64(child)]
+        right += tree[first + uint64(child + FAN // 2)]
     return left + right
 
 
 @part
 def _sum_up(tree, starts, level, node):
     """Renew the sum that ``node`` of the level above stands for."""
-    above, below = np.uint64(starts[level + 1]), np.uint64(starts[level])
+    above, below = uint64(starts[level + 1]), uint64(starts[level])
     tree[above + node] = _block_sum(tree, below + (node << _FAN_BITS))
-
-
-@part
-def tree_build(tree, starts):
-    """Sum up all levels above the masses: O(d)."""
-    for level in range(starts.size - 2):
-        for node in range((starts[level + 1] - starts[level]) >> FAN_BITS):
-            _sum_up(tree, starts, level, np.uint64(node))
 
 
 @part
@@ -130,13 +123,13 @@ def tree_refresh(tree, starts, attributes, n):
     for level in range(starts.size - 2):
         nodes, bits = (starts[level + 1] - starts[level]) >> FAN_BITS, (level + 1) * FAN_BITS
         for a in range(n if n < nodes else nodes):
-            _sum_up(tree, starts, level, np.uint64(a if nodes <= n else attributes[a] >> bits))
+            _sum_up(tree, starts, level, uint64(a if nodes <= n else attributes[a] >> bits))
 
 
 @part
 def tree_total(tree, starts):
     """The sum of all masses."""
-    return _block_sum(tree, np.uint64(starts[starts.size - 2]))
+    return _block_sum(tree, uint64(starts[starts.size - 2]))
 
 
 @part
@@ -146,18 +139,18 @@ def tree_draw(tree, starts, target, ends):
     In every block all running sums are compared with the target and kept in ``ends``: where a search would stop cannot
     be foretold, and the processor loses more by guessing wrong than by comparing all.
     """
-    node, level = _0, np.uint64(starts.size - 1)
+    node, level = _0, uint64(starts.size - 1)
     ends[0] = 0.0
     while level > _0:
         level -= _1
-        first = np.uint64(starts[level]) + (node << _FAN_BITS)
+        first = uint64(starts[level]) + (node << _FAN_BITS)
         at, end = _0, 0.0
         for child in range(FAN - 1):
-            end += tree[first + np.uint64(child)]
+            end += tree[first + uint64(child)]
             ends[child + 1] = end
-            at += np.uint64(target >= end)
+            at += uint64(target >= end)
         target -= ends[at]
         while tree[first + at] == 0.0 and at > _0:  # rounding led past the last child that has any mass
             at -= _1
         node = (node << _FAN_BITS) + at
-    return np.int64(node)
+    return int64(node)

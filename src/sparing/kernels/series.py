@@ -18,7 +18,7 @@ from sparing.kernels.gather import gather
 from sparing.kernels.random import round_key, word
 from sparing.kernels.sampling import tree_total
 from sparing.kernels.state import EXAMPLES, ROUND
-from sparing.kernels.tell import as_learnt, book, estimate_point, remember, step
+from sparing.kernels.tell import as_learnt, book, estimate_point, remember, step, target_as_learnt
 
 MOST_ORDERS = 64  # an order is the number of trailing zeros of a random word: order 64 would come once in 2^64 calls
 _ORDER_SLOTS = 1 << 62  # slots of a round that no draw of an attribute reaches
@@ -102,8 +102,8 @@ def draw_terms(series, key, terms):
     return looks
 
 
-@entry
-def ask_series(model, table, options, series, draws, terms):
+@entry(short_loops=True)
+def ask_series(model, cells, options, series, draws, scratch, terms):
     """The looks of the next round; false, and none for the inner product, where w = 0 makes it known exactly."""
     n_point = options.n_point
     key = round_key(options.seed, model.counts[ROUND])
@@ -113,12 +113,12 @@ def ask_series(model, table, options, series, draws, terms):
     size = 2
     while size < 2 * (n_point + looks):  # a table as large as this round needs: few rounds need a large one
         size *= 2
-    aim(table, key, draws)
-    n, at = draw_point(table, draws, size), 0
+    aim(cells, key, scratch.aims)
+    n, at = draw_point(cells, draws, scratch.lookup, scratch.aims, size), 0
     for call in range(0 if known else (1 if series.shared else series.shifts.size)):
         last = at + terms.orders[call] * terms.repeats[call]
-        n = draw_inner(model, key, draws, size, at, last, total, n)
-        weigh_inner(model, draws, at, last, total, terms.repeats[call])
+        n = draw_inner(model, key, draws, scratch, size, at, last, total, n)
+        weigh_inner(model, draws, at, last, total, terms.repeats[call], False)
         at = last
     draws.sizes[0] = n
     draws.sizes[2] = at
@@ -130,7 +130,7 @@ def series_slope(draws, values, y, seen, options, series, terms, phi):
     """Fill ``phi`` (one per output) by the products of GenEst, line 14."""
     n_point = draws.point_weights.size
     for c in range(phi.size):
-        target = y[c] - seen.targets[c] if options.center else y[c]
+        target = target_as_learnt(y, c, seen, options)
         slope, first = 0.0, 0
         for call in range(series.shifts.size):
             product, at = terms.weights[call], first
@@ -148,33 +148,35 @@ def series_slope(draws, values, y, seen, options, series, terms, phi):
         phi[c] = target * slope if series.margin else slope
 
 
-@entry
+@entry(short_loops=True)
 def tell_slope(model, seen, options, draws, values, y, weight, point, phi):
     """One round whose slope is known, as it is exactly for w = 0. Without a finite one there is no step."""
     estimate_point(draws, values, seen, options, point)
     step(model, draws, options, point, phi, weight)
     book(model, draws)
-    if options.track:
+    if seen is not None and options.track:
         remember(seen, draws, values, y, weight, model.counts[EXAMPLES])
 
 
-@entry
+@entry(short_loops=True)
 def tell_series(model, seen, options, series, draws, terms, values, y, weight, point, phi):
     """One round after its values are known."""
     series_slope(draws, values, y, seen, options, series, terms, phi)
     tell_slope(model, seen, options, draws, values, y, weight, point, phi)
 
 
-@entry
-def run_series(model, table, seen, options, series, draws, terms, values, point, phi, rows, y, weights, first, last):
+@entry(short_loops=True)
+def run_series(
+    model, cells, seen, options, series, draws, scratch, terms, values, point, phi, rows, y, weights, first, last
+):  # fmt: skip
     """Rounds over rows first..last of a matrix; returns the row before which it stopped.
 
     That is because w = 0, or because the value of an attribute, which is returned too, is infinite; otherwise it is -1.
     """
     for row in range(first, last):
-        if not ask_series(model, table, options, series, draws, terms):
+        if not ask_series(model, cells, options, series, draws, scratch, terms):
             return row, -1
-        infinite = gather(rows, row, draws.attributes, 0, draws.sizes[0], values)
+        infinite = gather(rows, row, draws.attributes, draws.sizes[0], values)
         if infinite >= 0:
             return row, infinite
         weight = weights[row] if weights.size else 1.0

@@ -40,17 +40,17 @@ def threshold(rows, c, total, radius):
 
 
 @entry
-def project(model, c, radius, penalty, inner):
+def project(model, c, radius, penalty):
     """The point of the L1 ball nearest to w: w_j <- sign(w_j) max(|w_j| - theta, 0), with the scale written out."""
     rows, numbers = model.rows, model.numbers
-    fold(model, c, numbers[SCALE, c], penalty, inner)
+    fold(model, c, numbers[SCALE, c], penalty)
     numbers[SCALE, c] = 1.0
     theta = threshold(rows, c, numbers[SIZE, c], radius)
     for i in range(rows.shape[0]):
         old = rows[i, c, WEIGHT]
         size = max(abs(old) - theta, 0.0)
         rows[i, c, WEIGHT] = size if old > 0.0 else -size
-    fold(model, c, 1.0, penalty, inner)
+    fold(model, c, 1.0, penalty)
 
 
 def shrunk_step(model, draws, options, point, slope, longest, c):
@@ -63,7 +63,7 @@ def shrunk_step(model, draws, options, point, slope, longest, c):
     t = numbers[GRADIENTS, c]
     numbers[SCALE, c] *= 1.0 - 1.0 / t
     if numbers[SCALE, c] < FOLD:
-        fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
+        fold(model, c, numbers[SCALE, c], options.penalty)
         numbers[SCALE, c] = 1.0
     over_scale = options.step[c] / (t * numbers[SCALE, c])
     size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
@@ -77,4 +77,4 @@ def shrunk_step(model, draws, options, point, slope, longest, c):
         size, lost = add_exactly(size, lost, abs(new))
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
     if numbers[SCALE, c] * (size + lost) > options.radius[c]:
-        project(model, c, options.radius[c], options.penalty, options.inner)
+        project(model, c, options.radius[c], options.penalty)

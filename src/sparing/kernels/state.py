@@ -8,13 +8,14 @@ to another. In p each counts relative to the size that its weights had when p wa
 """
 
 from itertools import pairwise
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from sparing.kernels.compiling import part, piece
 from sparing.kernels.lines import in_lines
-from sparing.kernels.sampling import FAN, tree_build, tree_levels
+from sparing.kernels.sampling import FAN, tree_levels, tree_refresh
 
 RIDGE, LASSO, SHRUNK = 0, 1, 2
 """Penalties: gradient steps projected on an L2 ball, exponentiated gradient on an L1 ball, and the steps of AER."""
@@ -133,14 +134,24 @@ def mass(model, inner, i):
         v = model.rows[i, c, WEIGHT]
         v *= model.numbers[SHARE, c]
         total += abs(v) if inner == ABSOLUTE else v * v
-    return np.sqrt(total) * model.importance[i] if inner == MOMENT else total
+    return sqrt(total) * model.importance[i] if inner == MOMENT else total
+
+
+@piece
+def renew(model, inner, attributes, n):
+    """Take the masses of the first n of ``attributes`` anew, and all sums above them; n = d means all attributes."""
+    tree, d = model.tree, model.rows.shape[0]
+    for a in range(n):
+        i = attributes[a] if n < d else a
+        tree[i] = mass(model, inner, i)
+    tree_refresh(tree, model.starts, attributes, n)
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def rebuild(model, inner) -> None:
-    """Take all masses and sums of p anew, as ``fold`` does, where Python has changed what they depend on.
+    """Take all masses and sums of p anew, as ``renew`` does, where Python has changed what they depend on.
 
-    The order of sums is that of ``fold``, so the result is the same; a kernel would be compiled for a few calls.
+    The order of sums is that of ``renew``, so the result is the same; a kernel would be compiled for a few calls.
     """
     tree, starts, weights = model.tree, model.starts, model.rows[:, :, WEIGHT] * model.numbers[SHARE]
     masses = sum((np.abs(weights) if inner == ABSOLUTE else weights * weights).T)
@@ -170,42 +181,33 @@ def add_exactly(total, error, term):
 
 
 @piece(rare=True)
-def fold(model, c, factor, penalty, inner):
+def fold(model, c, factor, penalty):
     """Multiply v, z+ and z- of output c by ``factor``, and write the sum of its w out: SCALE_SUM starts at zero.
 
     Then give every output whose weights are not zero the same share of p; if there is no output c, do that alone. O(d).
+    The masses of p are not renewed: see ``renew``.
     Loops, here as in all kernels: array expressions take Numba many times as long to compile.
     """
     rows, numbers = model.rows, model.numbers
     if c < numbers.shape[1]:
-        summed = numbers[SCALE_SUM, c]
-        numbers[SCALE_SUM, c] = 0.0
+        summed, size = numbers[SCALE_SUM, c], 0.0
         for i in range(rows.shape[0]):
-            rows[i, c, OFFSET] += summed * rows[i, c, WEIGHT]
-            rows[i, c, WEIGHT] *= factor
-            if rows.shape[2] > MINUS:
+            v = rows[i, c, WEIGHT]
+            rows[i, c, OFFSET] += summed * v
+            v *= factor
+            rows[i, c, WEIGHT] = v
+            if penalty == LASSO:
                 rows[i, c, PLUS] *= factor
                 rows[i, c, MINUS] *= factor
-        measure(model, c, penalty)
+                size += rows[i, c, PLUS] + rows[i, c, MINUS]
+            else:
+                size += abs(v) if penalty == SHRUNK else v * v
+        numbers[SCALE_SUM, c] = 0.0
+        numbers[SIZE, c] = size
+        numbers[SIZE_ERROR, c] = 0.0
     for output in range(numbers.shape[1]):
         length = norm(model, output, penalty)
         numbers[SHARE, output] = 1.0 if numbers.shape[1] == 1 else (1.0 / length if length > 0.0 else 0.0)
-    for i in range(rows.shape[0]):
-        model.tree[i] = mass(model, inner, i)
-    tree_build(model.tree, model.starts)
-
-
-@part
-def measure(model, c, penalty):
-    """Take SIZE of output c anew: the sum of z+ and z- for lasso, of |v| for AER, of v^2 otherwise. O(d)."""
-    rows, total = model.rows, 0.0
-    for i in range(rows.shape[0]):
-        v = rows[i, c, WEIGHT]
-        if penalty == LASSO:
-            total += rows[i, c, PLUS] + rows[i, c, MINUS]
-        else:
-            total += abs(v) if penalty == SHRUNK else v * v
-    model.numbers[SIZE, c], model.numbers[SIZE_ERROR, c] = total, 0.0
 
 
 @part
@@ -213,7 +215,7 @@ def norm(model, c, penalty):
     """The norm of v of output c: in the units of its weights, whatever SIZE is."""
     size = model.numbers[SIZE, c] + model.numbers[SIZE_ERROR, c]
     size = 0.0 if size < 0.0 else size
-    return np.sqrt(size) if penalty == RIDGE else size
+    return sqrt(size) if penalty == RIDGE else size
 
 
 @part
@@ -241,8 +243,11 @@ def restored(model, penalty, inner) -> Model:
     n_outputs = model.rows.shape[1]
     model = model._replace(numbers=np.vstack([np.tile(model.numbers[:, None], n_outputs), np.ones(n_outputs)]))
     if n_outputs > 1:
-        for c in range(n_outputs):
-            measure(model, c, penalty)
+        v = model.rows[:, :, WEIGHT]
+        sizes = np.abs(v) if penalty == SHRUNK else v * v
+        if penalty == LASSO:
+            sizes = model.rows[:, :, PLUS] + model.rows[:, :, MINUS]
+        model.numbers[SIZE], model.numbers[SIZE_ERROR] = np.add.accumulate(sizes)[-1], 0.0  # added up as in ``fold``
         share_evenly(model, penalty, inner)
     return model
 

@@ -60,29 +60,31 @@ def load(block, looks, d, first, last):
 
     What is beyond an example's rows, and lanes beyond the last example, are filled with the identity and zeros.
     """
-    m, lanes, longest = looks.targets.shape[1], block.index.shape[1], 0
+    index, gram, starts = block.index, block.gram, looks.starts
+    m, lanes, longest = looks.targets.shape[1], index.shape[1], 0
     for example in range(first, first + lanes if first + lanes < last else last):
-        size = looks.starts[example + 1] - looks.starts[example]
+        size = starts[example + 1] - starts[example]
         longest = size if size > longest else longest
     n = m + longest
     for lane in range(lanes):
-        example, rows = first + lane, 0
+        example, rows, begin = first + lane, 0, 0
         block.weights[lane] = 0.0
         if example < last:
             block.weights[lane] = looks.weights[example]
-            begin = looks.starts[example]
-            rows = m + looks.starts[example + 1] - begin
-            for output in range(m):
-                block.index[output, lane] = d + output
-                block.gram[n, output, lane] = looks.targets[example, output]
-            for a in range(m, rows):
-                block.index[a, lane] = looks.attributes[begin + a - m]
-                block.gram[n, a, lane] = looks.values[begin + a - m]
-        for a in range(rows, n):
-            block.index[a, lane] = -1
-            for b in range(a):
-                block.gram[a, b, lane] = 0.0
-            block.gram[a, a, lane], block.gram[n, a, lane] = 1.0, 0.0
+            begin = starts[example]
+            rows = m + starts[example + 1] - begin
+        for a in range(n):
+            if a >= rows:
+                index[a, lane] = -1
+                for b in range(a):
+                    gram[a, b, lane] = 0.0
+                gram[a, a, lane], gram[n, a, lane] = 1.0, 0.0
+            elif a < m:
+                index[a, lane] = d + a
+                gram[n, a, lane] = looks.targets[example, a]
+            else:
+                index[a, lane] = looks.attributes[begin + a - m]
+                gram[n, a, lane] = looks.values[begin + a - m]
     return n
 
 

@@ -1,13 +1,11 @@
 """One round's update of the state: gradient estimate, running moments, then a ridge or a lasso step."""
 
-from math import erf
+from math import erf, exp, isfinite, sqrt
 
-import numpy as np
 from numba.extending import overload
 
 from sparing.kernels.compiling import PIECE, part, piece
 from sparing.kernels.own_norm import project_in_own_norm
-from sparing.kernels.sampling import tree_refresh
 from sparing.kernels.shrunk import shrunk_step
 from sparing.kernels.state import (
     ADAGRAD,
@@ -42,7 +40,7 @@ from sparing.kernels.state import (
     ShrunkOptions,
     add_exactly,
     fold,
-    mass,
+    renew,
     shares_are_stale,
 )
 
@@ -68,7 +66,7 @@ def estimate_point(draws, values, seen, options, point):
     for r in range(draws.point_weights.size):
         a = draws.place[r]
         x = as_learnt(values[a], draws.attributes[a], seen, options)
-        if np.isfinite(x):
+        if isfinite(x):
             point[a] += draws.point_weights[r] * x
 
 
@@ -76,11 +74,23 @@ def estimate_point(draws, values, seen, options, point):
 def as_learnt(x, i, seen, options):
     """A value minus the mean of its attribute so far, in the attribute's unit, if the options say so.
 
-    The first look at an attribute becomes its mean, and counts as zero.
+    The first look at an attribute becomes its mean, and counts as zero. No ``seen``, no code for all of this.
     """
-    if options.center:
-        x -= seen.attributes[i, MEAN] if seen.attributes[i, LOOKS] > 0.0 else x
-    return x * seen.attributes[i, UNIT] if options.scaled else x
+    if seen is not None:
+        if options.center:
+            x -= seen.attributes[i, MEAN] if seen.attributes[i, LOOKS] > 0.0 else x
+        if options.scaled:
+            x *= seen.attributes[i, UNIT]
+    return x
+
+
+@part
+def target_as_learnt(y, c, seen, options):
+    """Target c minus its mean so far, if the options say so."""
+    target = y[c]
+    if seen is not None and options.center:
+        target -= seen.targets[c]
+    return target
 
 
 @piece
@@ -89,7 +99,7 @@ def estimate(draws, values, y, seen, options, point, phi):
     n_point = draws.point_weights.size
     estimate_point(draws, values, seen, options, point)
     for c in range(phi.size):
-        phi[c] = -(y[c] - seen.targets[c]) if options.center else -y[c]
+        phi[c] = -target_as_learnt(y, c, seen, options)
     for s in range(draws.sizes[2]):
         a = draws.place[n_point + s]
         x = as_learnt(values[a], draws.attributes[a], seen, options)
@@ -113,7 +123,7 @@ def remember(seen, draws, values, y, weight, examples):
     """
     for a in range(draws.sizes[0]):
         x = values[a]
-        if np.isfinite(x):
+        if isfinite(x):
             row = seen.attributes[draws.attributes[a]]
             row[LOOKS] += 1.0
             distance = x - row[MEAN]
@@ -144,7 +154,7 @@ def _common_step(model, options, point, n, slope, c):
         squared_point += point[a] * point[a]
     model.numbers[GRADIENTS, c] += slope * slope * squared_point
     gradients = model.numbers[GRADIENTS, c]
-    return options.step[c] / np.sqrt(gradients) if gradients > 0.0 else 0.0
+    return options.step[c] / sqrt(gradients) if gradients > 0.0 else 0.0
 
 
 @part
@@ -157,7 +167,7 @@ def gradient_step(model, draws, options, point, slope, longest, c):
     per_attribute = options.step_kind == ADAGRAD
     eta = options.step[c] if per_attribute else _common_step(model, options, point, n, slope, c)
     if eta * longest > LONG * options.radius[c] and not per_attribute:
-        fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
+        fold(model, c, numbers[SCALE, c], options.penalty)
         numbers[SCALE, c] = 1.0
     over_scale = 1.0 / numbers[SCALE, c]
     size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
@@ -167,7 +177,7 @@ def gradient_step(model, draws, options, point, slope, longest, c):
         move = eta * g
         if per_attribute:
             rows[i, c, RIDGE_SQUARES] += g * g
-            move = move / np.sqrt(rows[i, c, RIDGE_SQUARES]) if rows[i, c, RIDGE_SQUARES] > 0.0 else 0.0
+            move = move / sqrt(rows[i, c, RIDGE_SQUARES]) if rows[i, c, RIDGE_SQUARES] > 0.0 else 0.0
         old = rows[i, c, WEIGHT]
         new = old - move * over_scale
         rows[i, c, WEIGHT] = new
@@ -183,9 +193,9 @@ def ridge_step(model, draws, options, point, slope, longest, c):
     numbers = model.numbers
     squared_norm = gradient_step(model, draws, options, point, slope, longest, c)
     if squared_norm > options.radius[c] * options.radius[c]:
-        numbers[SCALE, c] *= options.radius[c] / np.sqrt(squared_norm)
+        numbers[SCALE, c] *= options.radius[c] / sqrt(squared_norm)
         if numbers[SCALE, c] < FOLD:
-            fold(model, c, numbers[SCALE, c], options.penalty, options.inner)
+            fold(model, c, numbers[SCALE, c], options.penalty)
             numbers[SCALE, c] = 1.0
 
 
@@ -193,7 +203,7 @@ def own_norm_step(model, draws, options, point, slope, longest, c):
     """The same with the projection of AdaGrad."""
     squared_norm = gradient_step(model, draws, options, point, slope, longest, c)
     if squared_norm > options.radius[c] * options.radius[c]:
-        project_in_own_norm(model, c, options.radius[c], options.penalty, options.inner)
+        project_in_own_norm(model, c, options.radius[c], options.penalty)
 
 
 @part
@@ -213,7 +223,7 @@ def lasso_step(model, draws, options, point, slope, longest, c):
     eta = options.step[c]
     if options.step_kind == ADAPTIVE:
         largest = _largest_square(model, draws, point, slope, c)
-        eta = eta / np.sqrt(largest) if largest > 0.0 else 0.0
+        eta = eta / sqrt(largest) if largest > 0.0 else 0.0
     size, lost = numbers[SIZE, c], numbers[SIZE_ERROR, c]
     for a in range(n):
         i = draws.attributes[a]
@@ -221,8 +231,8 @@ def lasso_step(model, draws, options, point, slope, longest, c):
         move = eta * g
         if options.step_kind == ADAGRAD:
             rows[i, c, LASSO_SQUARES] += g * g
-            move = move / np.sqrt(rows[i, c, LASSO_SQUARES]) if rows[i, c, LASSO_SQUARES] > 0.0 else 0.0
-        grow = np.exp(min(max(move, -1.0), 1.0))
+            move = move / sqrt(rows[i, c, LASSO_SQUARES]) if rows[i, c, LASSO_SQUARES] > 0.0 else 0.0
+        grow = exp(min(max(move, -1.0), 1.0))
         size, lost = add_exactly(size, lost, -rows[i, c, PLUS])
         size, lost = add_exactly(size, lost, -rows[i, c, MINUS])
         rows[i, c, PLUS] = max(rows[i, c, PLUS] / grow, _SMALLEST)
@@ -235,19 +245,8 @@ def lasso_step(model, draws, options, point, slope, longest, c):
     numbers[SIZE, c], numbers[SIZE_ERROR, c] = size, lost
     begin = 2.0 * rows.shape[0]
     if size * FOLD > begin:
-        fold(model, c, begin / size, options.penalty, options.inner)
+        fold(model, c, begin / size, options.penalty)
     numbers[SCALE, c] = options.radius[c] / (numbers[SIZE, c] + numbers[SIZE_ERROR, c])
-
-
-@piece
-def redraw(model, draws, options):
-    """Let p follow the weights that were just moved; false if it cannot, because the shares of outputs are stale."""
-    if shares_are_stale(model, options.penalty):
-        return False
-    for a in range(draws.sizes[1]):
-        model.tree[draws.attributes[a]] = mass(model, options.inner, draws.attributes[a])
-    tree_refresh(model.tree, model.starts, draws.attributes, draws.sizes[1])
-    return True
 
 
 STEPS = {Options: ridge_step, OwnNormOptions: own_norm_step, LassoOptions: lasso_step, ShrunkOptions: shrunk_step}
@@ -267,21 +266,27 @@ def _compiled_move(model, draws, options, point, slope, longest, c):
 def step(model, draws, options, point, phi, weight):
     """Count this round's weights into the average, then move them, output by output: by ``weight`` times the gradient.
 
-    No step is taken if the slope is unknown, or if the gradient is so large that its square would overflow.
+    Then let p follow them. No step is taken if the slope is unknown, or if the gradient is so large that its square
+    would overflow.
     """
     if options.learn:
         model.counts[AVERAGED] += 1
         largest = largest_entry(draws, point)
+        changed = draws.sizes[1]
         for c in range(phi.size):
             model.numbers[SCALE_SUM, c] += model.numbers[SCALE, c]
             phi[c] *= weight
             longest = abs(phi[c]) * largest
             if longest >= LARGEST:
                 model.counts[SKIPPED] += 1
-            elif np.isfinite(longest):
+            elif isfinite(longest):
                 move(model, draws, options, point, phi[c], longest, c)
-        if not redraw(model, draws, options):
-            fold(model, phi.size, 1.0, options.penalty, options.inner)
+                if model.numbers[SCALE_SUM, c] == 0.0:  # folded
+                    changed = model.rows.shape[0]
+        if shares_are_stale(model, options.penalty):
+            fold(model, phi.size, 1.0, options.penalty)
+            changed = model.rows.shape[0]
+        renew(model, options.inner, draws.attributes, changed)
 
 
 @part
@@ -299,5 +304,5 @@ def tell(model, seen, options, draws, values, y, weight, point, phi):
     estimate(draws, values, y, seen, options, point, phi)
     step(model, draws, options, point, phi, weight)
     book(model, draws)
-    if options.track:
+    if seen is not None and options.track:
         remember(seen, draws, values, y, weight, model.counts[EXAMPLES])

@@ -116,6 +116,7 @@ class OnlineLearner(Memory, Loop):
 
     penalty: ClassVar[str] = "ridge"
     reads_everything: ClassVar[bool] = False
+    estimates_moments: ClassVar[bool] = False
 
     def __post_init__(self):
         d = checks.whole("n_attributes", self.n_attributes)
@@ -176,6 +177,12 @@ class OnlineLearner(Memory, Loop):
         seen = kernel.new_seen(self.n_attributes, self.n_outputs, self.scale)
         self._state = State(model, alias_table(self._design.probabilities), seen, options)
 
+    @property
+    def _told(self) -> State:
+        """The state for kernels: without running moments if the learner has no use for them, so that less compiles."""
+        used = self.center or self.scale is not None or self.estimates_moments
+        return self._state if used else self._state._replace(seen=None)
+
     def _drawn(self) -> Pending:
         """The draws of this round; they are computed again if the learner was restored or has run since."""
         self.begin()
@@ -200,7 +207,7 @@ class OnlineLearner(Memory, Loop):
         self.begin()
         values, y = self._checked(query, values, y)
         weight = self._weight(weight)
-        self._slope.tell(self._state, self._drawn(), values, y, weight)
+        self._slope.tell(self._told, self._drawn(), values, y, weight)
         self._turn()
 
     def _chunk(self) -> int:
@@ -216,7 +223,7 @@ class OnlineLearner(Memory, Loop):
     def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
         before = self._count(kernel.SKIPPED)
         self._weighted = self._weighted or weights is not None
-        self._slope.run(self._state, X, y, np.empty(0) if weights is None else weights, first, last)
+        self._slope.run(self._told, X, y, np.empty(0) if weights is None else weights, first, last)
         if skipped := self._count(kernel.SKIPPED) - before:
             message = (
                 f"{skipped} gradients in {last - first} examples were {LARGEST:g} or larger, and no step was taken"

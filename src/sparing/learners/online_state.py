@@ -15,7 +15,7 @@ class State(NamedTuple):
 
     model: kernel.Model
     table: AliasTable  # the probabilities of the point draws
-    seen: kernel.Seen
+    seen: Any  # kernel.Seen; for kernels, None if the moments are not used
     options: kernel.Options
 
 

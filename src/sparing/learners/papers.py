@@ -136,6 +136,7 @@ class TwoPhase(OnlineLearner):
     renew: bool = False
 
     half_norm: ClassVar[float | None] = None
+    estimates_moments = True
 
     def __post_init__(self):
         super().__post_init__()

@@ -7,7 +7,7 @@ import numpy as np
 
 from sparing import checks
 from sparing.kernels import series as kernel
-from sparing.kernels.ask import Draws, new_draws, new_room
+from sparing.kernels.ask import Draws, new_draws, new_room, new_scratch
 from sparing.kernels.gather import matrix_view
 from sparing.kernels.run import ask_once, run_rows, tell_once
 from sparing.learners.losses import AnalyticLoss
@@ -50,7 +50,7 @@ class Pending(NamedTuple):
 
     def view(self) -> Drawn:
         """A copy of the draws for users."""
-        _, place, point_weights, inner_weights, (_, _, n), *_ = self.draws
+        _, place, point_weights, inner_weights, (_, _, n) = self.draws
         k = point_weights.size
         arrays = (place[:k], point_weights, place[k : k + n], inner_weights[:n], *self.terms)
         return Drawn(*(array.copy() for array in arrays))
@@ -69,7 +69,7 @@ class PlugInSlope:
         """Draw the looks of the next round."""
         options, n_outputs = state.options, state.model.rows.shape[1]
         draws = new_draws(options.n_point, options.n_inner, n_outputs, everything=options.everything)
-        ask_once(state.model, state.table, options, draws)
+        ask_once(state.model, state.table.cells, options, draws, new_scratch(draws))
         return Pending(draws)
 
     def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray, weight: float) -> None:
@@ -82,10 +82,9 @@ class PlugInSlope:
         model, table, seen, options = state
         draws = new_draws(options.n_point, options.n_inner, y.shape[1], everything=options.everything)
         ahead = new_draws(options.n_point, 0, y.shape[1], everything=options.everything)
-        ahead = ahead._replace(lookup=draws.lookup)
-        room = new_room(draws, y.shape[1])
+        room = new_scratch(draws), *new_room(draws, y.shape[1])
         data = (matrix_view(X), y, weights, first, last)
-        row, infinite = run_rows(model, table, seen, options, draws, *room, ahead, *data)
+        row, infinite = run_rows(model, table.cells, seen, options, draws, ahead, *room, *data)
         if infinite >= 0:
             raise checks.infinite(row, infinite)
 
@@ -113,7 +112,8 @@ class SeriesSlope:
     def ask(self, state: State) -> Pending:
         """Draw the looks of the next round."""
         room = self._room(state)
-        by_series = kernel.ask_series(state.model, state.table, state.options, self.series, *room)
+        told = state.model, state.table.cells, state.options, self.series
+        by_series = kernel.ask_series(*told, room.draws, new_scratch(room.draws), room.terms)
         return room if by_series else Pending(room.draws)
 
     def tell(self, state: State, pending: Pending, values: np.ndarray, y: np.ndarray, weight: float) -> None:
@@ -130,9 +130,10 @@ class SeriesSlope:
     def run(self, state: State, X, y: np.ndarray, weights: np.ndarray, first: int, last: int) -> None:
         """Rounds over rows first..last of a matrix, compiled but for those at zero weights."""
         draws, terms = self._room(state)
-        room = new_room(draws, y.shape[1])
+        model, table, seen, options = state
+        room = new_scratch(draws), terms, *new_room(draws, y.shape[1])
         while first < last:
-            told = (*state, self.series, draws, terms, *room)
+            told = (model, table.cells, seen, options, self.series, draws, *room)
             first, infinite = kernel.run_series(*told, matrix_view(X), y, weights, first, last)
             if infinite >= 0:
                 raise checks.infinite(first, infinite)
