@@ -128,20 +128,26 @@ class Catalogue:
         """Whether the order depends on values: with three or more classes."""
         return self.labels is not None and len(self.labels) > 2
 
-    def explained(self, gains: np.ndarray) -> np.ndarray:
-        """The part of the outputs' variances that purchases explain, summed over outputs: (n,)."""
-        return np.einsum("nkk,k->n", gains, 1.0 / np.maximum(self.model.calibration.total, np.finfo(float).tiny))
+    @cached_property
+    def output_weights(self) -> np.ndarray:
+        """By which explained variances are parts of the outputs' variances: (n_outputs,)."""
+        return 1.0 / np.maximum(self.model.calibration.total, np.finfo(float).tiny)
 
     def standard_deviations(self, unexplained: np.ndarray) -> np.ndarray:
         """Of the targets: (n_outputs,)."""
         model = self.model
         return np.sqrt(model.calibration.variances(model.conditional.total, unexplained))
 
-    def losses(self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None) -> np.ndarray:
+    def losses(
+        self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None, least: float = 0.0
+    ) -> np.ndarray:
         """The expected loss of each case after purchases that lead from the state ``now`` to the state ``after``.
 
-        The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,).
+        The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,). Of three or
+        more classes, those of a probability below ``least`` do not count.
         """
         if self.classes is None or log_posteriors is None:
             return np.array([np.sum(self.standard_deviations(after.unexplained) ** 2)])
-        return self.classes.expected_errors(log_posteriors, after.separations - now.separations)
+        if now is after:
+            return 1.0 - np.exp(log_posteriors).max(axis=1)
+        return self.classes.expected_errors(log_posteriors, after.separations - now.separations, least)
