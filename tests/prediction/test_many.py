@@ -1,10 +1,11 @@
-"""Purchases of many cases from a source that may fail."""
+"""Visits of many cases at once, which are compiled, against visits one by one; sources that may fail."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from sparing import BudgetClassifier
+from sparing import BudgetClassifier, BudgetRidge
+from sparing.prediction import many
 from sparing.sources import CallableSource
 from sparing.types import Ledger, RefusedPurchase, UnknownPurchase
 
@@ -22,3 +23,51 @@ def test_what_may_have_been_bought_is_booked_and_what_was_refused_is_not(error, 
     with pytest.raises(error):
         model.buy(source, ledger=ledger, costs=np.ones(30), budget=2)
     assert ledger.cells == cells
+
+
+def of_wine(**options):
+    """Columns that are repeated, and columns that are others with another sign, are worth the same."""
+    X, y = load_wine(return_X_y=True)
+    X = np.column_stack([X, X[:, :4], X.max(axis=0) - X])
+    return BudgetClassifier(budget=6, features="linear", random_state=0, **options).fit(X, y), X
+
+
+def of_two_targets(**options):
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.column_stack([y, X @ np.arange(10.0) + np.random.default_rng(0).standard_normal(len(X))])
+    return BudgetRidge(budget=5, random_state=0, **options).fit(X, Y), X
+
+
+CASES = {
+    "equal columns": of_wine,
+    "factors, weights": lambda: of_wine(learner="factor", class_weight="balanced"),
+    "curves": lambda: of_two_targets(features="additive"),
+    "factors": lambda: of_two_targets(learner="factor", features="linear"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("together", [None, 1])
+def test_compiled_visits_buy_what_visits_one_by_one_buy(case, together, monkeypatch):
+    """Free columns, panels and holes; also where memory is short, so that few cases go on together."""
+    if together is not None:
+        monkeypatch.setattr(many, "MOST_BYTES", together)
+    model, X = CASES[case]()
+    rows, d = X[::20].copy(), X.shape[1]
+    rows[np.random.default_rng(0).random(rows.shape) < 0.3] = np.nan
+    prices = {"costs": np.arange(d) % 4, "groups": [None] * 4 + ["A"] * 3 + [None] * (d - 7)}
+    price = 30.0 if hasattr(model, "classes_") else 0.02
+    for options in (prices | {"price_of_error": price}, {"budget": 5}, prices | {"budget": 9, "price_of_error": price}):
+        bought = model.buy(rows, **options)
+        for at, row in enumerate(rows):
+            visit = model.visit(**options)
+            while (query := visit.ask()) is not None:
+                visit.tell(query, row[query.attributes])
+            assert bought.spent[at] == visit.spent
+            assert set(visit.known) == set(np.flatnonzero(~np.isnan(bought.values[at])))
+            np.testing.assert_array_equal(bought.predictions[at], visit.prediction)
+            if visit.proba is not None:
+                np.testing.assert_array_equal(bought.proba[at], visit.proba)
+            else:
+                np.testing.assert_array_equal(bought.std[at], visit.std)
+        assert bought.spent.max() > 0

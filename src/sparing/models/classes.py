@@ -81,9 +81,14 @@ class Classes:
         """The same with the odds of each class multiplied by a factor of its own."""
         return replace(self, odds=self.odds * odds)
 
-    def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes)."""
-        evidence, explained = self._evidence(means, unexplained)
+    def log_posteriors(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes).
+
+        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        """
+        evidence, explained = self._evidence(means, unexplained, of_rows)
         evidence = self.slope * evidence + self.offsets * explained
         return log_softmax(np.log(self.priors) + evidence + np.log(self.odds), axis=-1)
 
@@ -92,9 +97,13 @@ class Classes:
         frequencies = self.priors * self.odds / np.sum(self.priors * self.odds)
         return (1.0 - self.smoothing) * np.exp(log_posteriors) + self.smoothing * frequencies
 
-    def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _evidence(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """For each class, (n, n_classes), and the part of their variance that is explained, (n, 1) or (1, 1)."""
         inverses, separations, explained = self._pattern(unexplained)
+        if of_rows is not None and len(inverses) > 1:
+            inverses, separations, explained = inverses[of_rows], separations[of_rows], explained[of_rows]
         u = np.squeeze(inverses @ (_indicators(means) - self.priors)[:, :, None], -1)
         return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0, explained
 

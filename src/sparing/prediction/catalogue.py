@@ -63,7 +63,7 @@ class Catalogue:
         """Of columns, in units."""
         return self.ledger().prices
 
-    def amount(self, units: float) -> float:
+    def amount(self, units):
         """Units as an amount of money."""
         return units / 10**self._decimals
 
@@ -84,12 +84,13 @@ class Catalogue:
         return self.names[column] if self.names else int(column)
 
     @cached_property
-    def _variable_starts(self) -> np.ndarray:
+    def variable_starts(self) -> np.ndarray:
+        """Where those of each column start."""
         return np.arange(self.n_columns + 1) if self.model.basis is None else self.model.basis.starts
 
     def variables(self, columns) -> np.ndarray:
         """The variables of the Gaussian that columns give: themselves, or their functions."""
-        starts, columns = self._variable_starts, np.asarray(columns, dtype=np.int64)
+        starts, columns = self.variable_starts, np.asarray(columns, dtype=np.int64)
         if self.model.basis is None:
             return columns
         return np.concatenate([np.arange(starts[c], starts[c + 1]) for c in columns] or [columns])
@@ -97,7 +98,7 @@ class Catalogue:
     @cached_property
     def by_item(self) -> tuple[np.ndarray, np.ndarray]:
         """All variables in the order of the items that they belong to, and the column of each."""
-        counts = np.diff(self._variable_starts)[self.members]
+        counts = np.diff(self.variable_starts)[self.members]
         return self.variables(self.members), np.repeat(self.members, counts)
 
     def values(self, column: int, values: np.ndarray) -> np.ndarray:
@@ -107,11 +108,14 @@ class Catalogue:
 
     # Predictions -----------------------------------------------------------------------------------------------------
 
-    def log_posteriors(self, means: np.ndarray, knowledge: Knowledge) -> np.ndarray | None:
-        """The log-probabilities of classes that follow from outputs; None for a regressor."""
-        if self.classes is None:
-            return None
-        return self.classes.log_posteriors(means, knowledge.unexplained[None])
+    def log_posteriors(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """The log-probabilities of classes that follow from outputs; None for a regressor.
+
+        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        """
+        return None if self.classes is None else self.classes.log_posteriors(means, unexplained, of_rows)
 
     def probabilities(self, log_posteriors: np.ndarray) -> np.ndarray:
         """Those of the classes, as they are reported."""

@@ -101,7 +101,7 @@ class Knowledge:
             np.maximum(self.variances - row**2, 0.0),
             self.with_outputs - np.outer(row, output),
             self.classes,
-            None if self.classes is None else self.classes.after_look(self.inverse, output),
+            None if self.classes is None or self.inverse is None else self.classes.after_look(self.inverse, output),
         )
 
     def _is_open(self, j) -> np.ndarray:
@@ -124,16 +124,11 @@ class Knowledge:
             return self.model.classes.separations(self.unexplained[None])[0]
         return self.classes.slope * self.inverse
 
-    def gains(self, variables: np.ndarray) -> np.ndarray:
-        r"""What looks at each row of variables, all of a row together, would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
-
-        An array of shape (n, k) gives covariances of shape (n, n_outputs, n_outputs).
-        """
-        outputs = self.outputs_of(variables)
-        return np.swapaxes(outputs, 1, 2) @ outputs
-
     def outputs_of(self, variables: np.ndarray) -> np.ndarray:
-        """What ``outputs`` would be of these looks, one after another for each row: (n, k) gives (n, k, n_outputs)."""
+        r"""What ``outputs`` would be of looks at each row of variables, one after another: (n, k) gives (n, k, m).
+
+        The sum of their products is what a row would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
+        """
         found, n_together = self.with_outputs[variables].copy(), variables.shape[1]
         closed = LEAST_LEFT * self._all_variances[variables]
         left = self.variances[variables][:, :, None]

@@ -98,5 +98,5 @@ def _error(catalogue: Catalogue, stage: Stage) -> float:
     if catalogue.labels is None:
         return float(np.sqrt(np.mean(catalogue.standard_deviations(stage.knowledge.unexplained) ** 2)))
     nothing = Stage.first(catalogue).knowledge
-    prior = catalogue.log_posteriors(catalogue.model.center[None], nothing)
+    prior = catalogue.log_posteriors(catalogue.model.center[None], nothing.unexplained[None])
     return float(catalogue.losses(nothing, stage.knowledge, prior)[0])

@@ -130,7 +130,7 @@ class Visit:
         self._stage = stage
         self._distances = stage.knowledge.distances(distances, np.concatenate([np.zeros((1, 0)), *functions], axis=1))
         self._means = catalogue.model.with_trees(stage.knowledge.predictions(self._distances), self._row[None])
-        self._log_posteriors = catalogue.log_posteriors(self._means, stage.knowledge)
+        self._log_posteriors = catalogue.log_posteriors(self._means, stage.knowledge.unexplained[None])
 
     # What is known now -----------------------------------------------------------------------------------------------
 
