@@ -239,10 +239,11 @@ class ClassifierKnownInPart(KnownInPart):
     """Probabilities of classes from what is known."""
 
     classes_: Any
+    n_iter_: int
     _class_odds: Any
 
     def _weighted_classes(self, model: FittedModel) -> Classes:
-        return model.classes.weighted(self._class_odds(model.classes.priors))
+        return model.classes.of_examples(self.n_iter_).weighted(self._class_odds(model.classes.priors))
 
     @available_if(_keeps)
     def predict_proba(self, X) -> np.ndarray:

@@ -8,11 +8,11 @@ from sparing.kernels.visits import copy_stage, covariance_of, load_item, make_pu
 REGRESSION, TWO_CLASSES, MORE_CLASSES = range(3)
 STOP = -1  # in place of an item
 LEAST_DISTANCE = 1e-12  # between classes, below which nothing is gained
-LEAST_PIVOT = 1e-10  # of a covariance, relative to its diagonal
+LEAST_PIVOT = 1e-10  # of a covariance, relative to its largest variance
 LEAST_LOG = -25.0  # of a probability over the largest one, below which it is zero
 
 
-@piece(rare=True)
+@piece
 def worth_of(offered, rule, stages, stage, chances, at, k, room):
     """``Offers.worth`` of an item of k variables: what a look at all of them explains, of a target or of classes."""
     n, m, K = stages.n_looks[stage], stages.outputs.shape[2], stages.inverses.shape[1]
@@ -128,44 +128,49 @@ def squared_error(rule, stages, stage):
 @piece(rare=True)
 def error_of_more(rule, logs, case, after, least, room):
     """``Classes.expected_errors``, with three or more classes."""
-    K, n = rule.priors.size, rule.draws.shape[0]
+    K, rank, largest = rule.priors.size, 0, 0.0
     for i in range(K):
         for j in range(K):
             room.inverse[i, j] = rule.slope * (after[0, i, j] - room.before[i, j])
             room.left[i, j] = room.inverse[i, j]
             room.root[i, j] = 0.0
+        largest = room.left[i, i] if room.left[i, i] > largest else largest
     for j in range(K):
-        if room.left[j, j] > LEAST_PIVOT * room.inverse[j, j]:
+        if room.left[j, j] > LEAST_PIVOT * largest:
+            rank += 1
             spread = sqrt(room.left[j, j])
             for i in range(j, K):
                 room.root[i, j] = room.left[i, j] / spread
             for i in range(j + 1, K):
                 for o in range(j + 1, i + 1):
                     room.left[i, o] -= room.root[i, j] * room.root[o, j]
+    n = rule.draws.shape[0] if rank > 1 else rule.nodes.shape[0]
     for draw in range(n):
         for k in range(K):
             s = 0.0
             for other in range(k + 1):
-                s += room.root[k, other] * rule.draws[draw, other]
+                s += room.root[k, other] * (rule.draws[draw, other] if rank > 1 else rule.nodes[draw, other])
             room.noise[draw, k] = s
     right = 0.0
     for truth in range(K):
         chance = exp(logs[case, truth])
         if chance < least:
             continue
-        largest = 0.0
+        for k in range(K):
+            room.a[k] = logs[case, k] + room.inverse[k, truth] - 0.5 * room.inverse[k, k]
+        sum_of_largest = 0.0
         for draw in range(n):
             most = -inf
             for k in range(K):
-                moved = logs[case, k] + room.inverse[k, truth] - 0.5 * room.inverse[k, k] + room.noise[draw, k]
+                moved = room.a[k] + room.noise[draw, k]
                 room.b[k] = moved
                 most = moved if moved > most else most
             s = 0.0
             for k in range(K):
                 if room.b[k] - most > LEAST_LOG:
                     s += exp(room.b[k] - most)
-            largest += 1.0 / s
-        right += chance * largest / n
+            sum_of_largest += 1.0 / s
+        right += chance * sum_of_largest / n
     return 1.0 - right
 
 

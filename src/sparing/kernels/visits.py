@@ -58,6 +58,7 @@ class Rule(NamedTuple):
     share: float
     least_worth: float  # what is worth less is not bought
     draws: np.ndarray  # (n, K): standard normal
+    nodes: np.ndarray  # (n, K): quantiles in their place where one variable moves all classes
     fraction: float  # of what was spent: truths whose errors cost less are not simulated
     tolerance: float  # relative to the error: smaller gains are rounding errors
 
@@ -182,7 +183,7 @@ def look(offered, rule, stages, stage, j, room):
         after_look(stages.inverses, stage, rule, room)
 
 
-@piece(rare=True)
+@piece
 def load_item(offered, stages, stage, item, room):
     """The variables of an item that are left, with their covariances; returns how many, and their price."""
     k, price = 0, 0

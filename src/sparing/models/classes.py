@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, ndtr
+from scipy.special import log_softmax, ndtr, ndtri
 
 from sparing.models.calibration import PRIOR_SPREAD
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
 OFFSET_SPREAD = 1.0  # prior standard deviation of the offsets
-LEAST_PIVOT = 1e-10  # relative to the diagonal: of a covariance that is singular there
+LEAST_PIVOT = 1e-10  # of a covariance, relative to its largest variance: it is singular below
 DRAWS = 200  # simulations that estimate the expected error for three or more classes
+NODES = 20  # quantiles in their place where a single normal variable moves all classes, as after a single look
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,8 @@ class Classes:
     odds : array of shape (n_classes,)
         Factors by which the odds of classes are multiplied.
     smoothing : float
-        The weight of the class frequencies in the probabilities: that of one example among those held out.
+        The weight of the class frequencies in the probabilities: that of one example among those held out, or among all
+        examples if none were.
     """
 
     priors: np.ndarray
@@ -80,6 +82,10 @@ class Classes:
     def weighted(self, odds: np.ndarray) -> Self:
         """The same with the odds of each class multiplied by a factor of its own."""
         return replace(self, odds=self.odds * odds)
+
+    def of_examples(self, n: int) -> Self:
+        """The same, but no more certain than n examples can show if none of them was held out."""
+        return self if self.smoothing else replace(self, smoothing=1.0 / (1.0 + n))
 
     def log_posteriors(
         self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
@@ -176,12 +182,13 @@ class Classes:
 
         If j is the true class, they change the log-posterior by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`.
         For two classes there is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; for more, this is an average over
-        fixed draws, from which classes of probability below ``least`` are left out, as if they were never recognised.
+        quantiles or fixed draws, from which classes of probability below ``least`` are left out, as if they were never recognised.
         """
         if len(self.priors) == 2:
             distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
             return _error_of_two(log_posteriors[:, 1] - log_posteriors[:, 0], distance)
-        noise = _root(gained) @ self.draws.T
+        root = _root(gained)
+        noise = root @ (self.draws if np.count_nonzero(root.any(axis=0)) > 1 else self.nodes).T
         moves = (gained - np.diagonal(gained)[:, None] / 2.0)[:, :, None] + noise[:, None, :]  # (class, truth, draw)
         return 1.0 - np.array([_chance_to_be_right(one, moves, least) for one in log_posteriors])
 
@@ -190,6 +197,11 @@ class Classes:
         """Standard normal numbers: (DRAWS, n_classes)."""
         half = np.random.default_rng(0).standard_normal((DRAWS // 2, len(self.priors)))
         return np.concatenate([half, -half])
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """Quantiles of a standard normal variable, for each class the same: (NODES, n_classes)."""
+        return np.repeat(ndtri((np.arange(NODES) + 0.5) / NODES)[:, None], len(self.priors), axis=1)
 
 
 def _error_of_two(log_odds, distance):
@@ -203,9 +215,9 @@ def _error_of_two(log_odds, distance):
 
 def _root(matrix: np.ndarray) -> np.ndarray:
     """A Cholesky factor of a matrix that may be singular."""
-    left, root = matrix.copy(), np.zeros_like(matrix)
+    left, root, least = matrix.copy(), np.zeros_like(matrix), LEAST_PIVOT * matrix.diagonal().max()
     for at in range(len(matrix)):
-        if left[at, at] > LEAST_PIVOT * matrix[at, at]:
+        if left[at, at] > least:
             root[at:, at] = left[at:, at] / np.sqrt(left[at, at])
             left -= root[:, at, None] * root[:, at]
     return root

@@ -203,6 +203,7 @@ def _rule(catalogue: Catalogue, policy: Policy) -> kernel.Rule:
         share=float(calibration.share),
         least_worth=LEAST_WORTH,
         draws=classes.draws if catalogue.adapts else np.zeros((0, 0)),
+        nodes=classes.nodes if catalogue.adapts else np.zeros((0, 0)),
         fraction=RARE,
         tolerance=NEGLIGIBLE,
     )
