@@ -7,8 +7,9 @@
   ``Ridge.predict`` on the same rows.
 * ``ask`` (with ``tell`` before it) of a visit at 1,000 attributes after 20 looks, over the time of one product of a
   1,000 x 1,000 matrix with a vector.
-* ``buy`` for many cases over a loop of visits, which come to the same: scikit-learn's breast cancer and diabetes (10,000
-  cases made of their rows), and its digits (ten classes, 1,000 cases), whole and with a third of the values unavailable.
+* ``buy`` for many cases over a loop of visits, which come to the same: scikit-learn's breast cancer and diabetes
+  (10,000 cases made of their rows), and its digits (ten classes, 1,000 cases), whole and with a third of the values
+  unavailable.
 
 Processor time, the best of several rounds.
 """

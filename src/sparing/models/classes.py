@@ -182,7 +182,7 @@ class Classes:
 
         If j is the true class, they change the log-posterior by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`.
         For two classes there is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; for more, this is an average over
-        quantiles or fixed draws, from which classes of probability below ``least`` are left out, as if they were never recognised.
+        quantiles or fixed draws. Classes of probability below ``least`` are left out, as if they were never recognised.
         """
         if len(self.priors) == 2:
             distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
