@@ -25,6 +25,19 @@ def test_what_may_have_been_bought_is_booked_and_what_was_refused_is_not(error, 
     assert ledger.cells == cells
 
 
+def test_an_infinite_value_is_refused_and_not_paid_for():
+    """A ledger without costs has a price of one for every column, as ``buy`` has by default."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
+    first, second = (model.route()[at].columns[0] for at in (0, 1))
+    rows = X[200:203].copy()
+    rows[1, second] = np.inf
+    with pytest.raises(ValueError, match=rf"in row 1 the value of {second} is infinite. It was not paid for"):
+        model.buy(rows, ledger=ledger, budget=2)
+    assert ledger.spent == 4.0  # the first look at three cases, and the second at one of them
+    assert first != second
+
+
 def of_wine(**options):
     """Columns that are repeated, and columns that are others with another sign, are worth the same."""
     X, y = load_wine(return_X_y=True)

@@ -293,8 +293,9 @@ def test_bad_input_is_refused_with_words(ridge, two):
         model.visit(pd.Series([1.0, 2.0], index=["bmi", "bmi"]))
     with pytest.raises(ValueError, match="or a Series; got list"):
         model.visit([1.0, 2.0])
-    with pytest.raises(ValueError, match=r"pass \['bmi'\]"):
-        model.route(known="bmi")
+    for known in ("bmi", 2):
+        with pytest.raises(ValueError, match=rf"pass \[{known!r}\]"):
+            model.route(known=known)
     with pytest.raises(ValueError, match="3 columns"):
         model.buy(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="strictly between"):
@@ -325,7 +326,7 @@ def test_online_learners_have_no_description_of_the_attributes():
     for call in (model.route, model.visit, lambda: model.buy(X), lambda: model.predict(X, return_std=True)):
         with pytest.raises(ValueError, match="online learner does not have"):
             call()
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="a row with NaN needs a description of the attributes"):
         model.predict(np.full((1, 4), np.nan))
     assert not hasattr(BudgetClassifier(2, learner="online"), "predict_proba")
     with pytest.raises(ValueError, match="use BudgetRidge"):

@@ -51,8 +51,10 @@ class KnownInPart:
         given = list(getattr(X, "columns", ()))
         if names and given != names and hasattr(X, "reindex") and set(given) < set(names):
             X = X.reindex(columns=names)
-        finite = "allow-nan" if isinstance(self._fit, KeepingLearner) else True
-        return self._check_X(X, reset=False, ensure_all_finite=finite)
+        X = self._check_X(X, reset=False, ensure_all_finite="allow-nan")
+        if not isinstance(self._fit, KeepingLearner) and np.isnan(X.data if hasattr(X, "indptr") else X).any():
+            self._described("a row with NaN")
+        return X
 
     # Buying at prediction time ---------------------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ class KnownInPart:
         sparing.prediction.Route
         """
         catalogue = self._catalogue("route", costs, groups)
-        if isinstance(known, str):
+        if isinstance(known, str | int):
             raise ValueError(f"known must be a sequence of columns; got {known!r}: pass [{known!r}].")
         names = known.keys() if hasattr(known, "keys") else known if known is not None else ()
         columns = [checks.column(name, self.n_features_in_, self._names()) for name in names]

@@ -60,7 +60,9 @@ def buy_many(
     books = catalogue.ledger(budget)
     policy = Policy(price_of_error, target_std, np.inf if budget is None else books.left)
     check_affordable(Stage.first(catalogue), books)
-    if ledger is not None and (ledger.decimals, *ledger.prices) != (books.decimals, *books.prices):
+    if ledger is not None and (
+        ledger.decimals != books.decimals or (ledger.prices != books.prices).any()  # without costs, one for all columns
+    ):
         raise ValueError("the ledger has other prices than costs=; make it with Ledger(costs=...) of the same prices.")
     return _Lockstep(catalogue, source, policy, ledger).run()
 
@@ -153,10 +155,16 @@ class _Lockstep:
         return _Cohort(stages, following, cases, distances)
 
     def _read(self, case: int, columns: np.ndarray) -> np.ndarray:
-        values = np.asarray(self.source.read(case, columns), dtype=np.float64)
-        if np.isinf(values).any():
-            raise checks.infinite(case, int(columns[np.isinf(values)][0]))
-        return values
+        try:
+            values = np.asarray(self.source.read(case, columns), dtype=np.float64)
+            return checks.no_infinity(values[None], case, columns)[0]
+        except checks.InfiniteValue as error:
+            if self.ledger is not None:
+                self.ledger.cancel(columns)
+            raise ValueError(
+                f"in row {case} the value of {self.catalogue.name(columns)} is infinite. It was not paid for; the "
+                "purchases before it were. Replace it, or pass NaN for an unavailable value."
+            ) from error
 
 
 def _check_money(ledger: Ledger, columns: np.ndarray, n: int) -> None:
