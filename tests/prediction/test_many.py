@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sparing import BudgetClassifier, BudgetRidge
 from sparing.prediction import many
-from sparing.sources import CallableSource
+from sparing.sources import ArraySource, CallableSource
 from sparing.types import Ledger, RefusedPurchase, UnknownPurchase
 
 
@@ -23,6 +23,28 @@ def test_what_may_have_been_bought_is_booked_and_what_was_refused_is_not(error, 
     with pytest.raises(error):
         model.buy(source, ledger=ledger, costs=np.ones(30), budget=2)
     assert ledger.cells == cells
+
+
+class Together(ArraySource):
+    """Answers for many cases at once, and counts how often it is asked."""
+
+    asked = 0
+
+    def read_batch(self, examples, queries):
+        self.asked += 1
+        return [self.read(example, query) for example, query in zip(examples, queries, strict=True)]
+
+
+def test_a_source_that_answers_for_many_is_asked_once_in_each_round():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200])
+    source, ledger, costs = Together(X[200:]), Ledger(costs=np.arange(1.0, 31.0)), np.arange(1.0, 31.0)
+    bought = model.buy(source, ledger=ledger, costs=costs, price_of_error=400)
+    assert source.asked == bought.cells.max() > bought.cells.min()
+    assert ledger.spent == bought.spent.sum()
+    alone = model.buy(X[200:], costs=costs, price_of_error=400)
+    np.testing.assert_array_equal(bought.values, alone.values)
+    np.testing.assert_array_equal(bought.proba, alone.proba)
 
 
 def test_an_infinite_value_is_refused_and_not_paid_for():
