@@ -161,3 +161,46 @@ def test_no_class_is_more_certain_than_the_examples_show(learner, n_classes):
     visit = model.visit(dict(enumerate(X[0])))
     np.testing.assert_allclose(visit.proba, probabilities[0])
     np.testing.assert_allclose(model.buy(X[:5], budget=3).proba, probabilities[:5])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_looks_one_by_one_separate_classes_as_all_together(share):
+    """Against explicit inverses: A = (P - G)^-1, where G is what looks explain, as far as it is believed."""
+    rng, priors, chances = np.random.default_rng(3), np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.6, 0.3])
+    classes = Classes(priors, np.zeros((3, 3)), share=share, slope=1.3)
+    outputs = rng.standard_normal((2, 4, 3)) * 0.2
+    outputs -= outputs.mean(axis=2, keepdims=True)
+    found = classes.worth(classes.inverse_at_first, outputs, chances)
+    for of_panel, worth in zip(outputs, found, strict=True):
+        explained = share * of_panel.T @ of_panel / 4.0
+        assert np.linalg.eigvalsh(explained / np.sqrt(np.outer(priors, priors))).max() < 0.95
+        expected, inverse = np.linalg.inv(np.diag(priors) - explained), classes.inverse_at_first
+        added = 1.3 * (expected - np.diag(1.0 / priors))
+        np.testing.assert_allclose(worth, added.diagonal() @ chances - chances @ added @ chances, rtol=1e-10)
+        for look in of_panel:
+            inverse = classes.after_look(inverse, look)
+        np.testing.assert_allclose(inverse, expected, rtol=1e-10)
+
+
+def test_claims_beyond_all_variance_leave_classes_uncertain():
+    """Fifty looks that each claim all of a contrast between two classes: the third keeps its distance."""
+    priors = np.array([0.2, 0.3, 0.5])
+    classes = Classes(priors, np.zeros((3, 3)))
+    inverse = classes.inverse_at_first
+    for _ in range(50):
+        inverse = classes.after_look(inverse, np.array([1.0, -1.0, 0.0]))
+    root = np.sqrt(priors)
+    parts = np.linalg.eigvalsh(inverse * np.outer(root, root))
+    assert 50.0 < parts.max() < 101.0  # at most 1 / (1 - MOST_EXPLAINED)
+    assert parts.min() == pytest.approx(1.0)
+
+
+def test_quantiles_of_a_single_variable_agree_with_many_draws():
+    """A single look moves all classes along one direction; 40,000 draws have a standard error of 0.001."""
+    rng, priors = np.random.default_rng(0), np.array([0.2, 0.3, 0.5])
+    classes, direction = Classes(priors, np.zeros((3, 3))), np.array([1.5, -0.5, -1.0])
+    truth = rng.choice(3, 40_000, p=priors)
+    moved = np.log(priors) + direction * (direction[truth] + rng.standard_normal(40_000))[:, None] - direction**2 / 2.0
+    expected = np.mean(moved.argmax(axis=1) != truth)
+    found = classes.expected_errors(np.log([priors]), np.outer(direction, direction))[0]
+    assert found == pytest.approx(expected, abs=0.006)
