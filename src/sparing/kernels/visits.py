@@ -167,7 +167,7 @@ def look(offered, rule, stages, stage, j, room):
         for i in range(d):
             stages.rows[stage, n, i] += factor * stages.rows[stage, t, i]
     for i in range(d):
-        stages.rows[stage, n, i] = (covariance_of(offered, i, j) - stages.rows[stage, n, i]) / spread
+        stages.rows[stage, n, i] = (covariance_of(offered, j, i) - stages.rows[stage, n, i]) / spread
     for k in range(stages.outputs.shape[2]):
         output = stages.with_outputs[stage, k, j] / spread
         stages.outputs[stage, n, k] = output

@@ -93,7 +93,7 @@ class Gaussian:
     def column(self, variable: int) -> np.ndarray:
         """The covariances of one variable with all others, without forming the matrix."""
         if self.dense is not None:
-            return self.dense[:, variable].copy()
+            return self.dense[variable].copy()
         column = np.zeros(len(self.means))
         for of_factor in self.loadings.T:  # one after another, as kernels/visits.py adds them
             column += of_factor * of_factor[variable]
