@@ -1,12 +1,14 @@
 """Visits of many cases at once, which are compiled, against visits one by one; sources that may fail."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import sqlalchemy
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from sparing import BudgetClassifier, BudgetRidge
 from sparing.prediction import many
-from sparing.sources import ArraySource, CallableSource
+from sparing.sources import ArraySource, CallableSource, ParquetSource, SQLSource
 from sparing.types import Ledger, RefusedPurchase, UnknownPurchase
 
 
@@ -45,6 +47,30 @@ def test_a_source_that_answers_for_many_is_asked_once_in_each_round():
     alone = model.buy(X[200:], costs=costs, price_of_error=400)
     np.testing.assert_array_equal(bought.values, alone.values)
     np.testing.assert_array_equal(bought.proba, alone.proba)
+
+
+def test_columns_of_a_table_are_found_by_name_and_their_text_is_known(tmp_path):
+    """The table has another order of columns than the model, and one more; so has the file."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"ward": rng.choice(["A", "B"], 300), "age": rng.normal(size=300), "dose": rng.normal(size=300)}
+    )
+    model = BudgetRidge(2, random_state=0).fit(frame, 3.0 * (frame["ward"] == "B") + frame["age"])
+    other = frame[["dose", "age", "ward"]].assign(name="x")
+    engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.StaticPool)
+    other.to_sql("cases", engine, index_label="id")
+    other.to_parquet(tmp_path / "cases.parquet")
+    expected = model.buy(frame, budget=2)
+    for source in (SQLSource(engine, "cases", key="id"), ParquetSource(tmp_path / "cases.parquet")):
+        bought = model.buy(source, budget=2)
+        np.testing.assert_array_equal(bought.predictions, expected.predictions)
+        with pytest.raises(ValueError, match="there is no column 'age'"):
+            model.buy(source.only(["dose", "ward"]), budget=2)
+    engine.dispose()
+    named = Together(frame[["age", "dose"]].to_numpy())
+    named.names = ["age", "dose"]
+    with pytest.raises(ValueError, match=r"columns \['age', 'dose'\]; pass those of the model, in its order: \['ward'"):
+        model.buy(named, budget=2)
 
 
 def test_an_infinite_value_is_refused_and_not_paid_for():

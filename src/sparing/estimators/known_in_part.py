@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
 from sparing.estimators.columns import as_frame, as_number, is_frame
+from sparing.estimators.from_source import is_source, of_new_cases
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.classes import Classes
 from sparing.models.conditional import FromKnown
@@ -113,6 +114,7 @@ class KnownInPart:
         ----------
         source : Source or array
             Rows of an array are read only where values are bought; NaN is an unavailable value, which is paid for.
+            Columns of a source that has names are found by name.
         costs, groups, price_of_error, target_std, budget
             As for :meth:`visit`, for each case.
         ledger : Ledger, optional
@@ -133,9 +135,12 @@ class KnownInPart:
         (True, True)
         """
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
-        source = as_frame(source)
-        source = self._check_rows(source) if is_frame(source) else source
-        return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
+        catalogue, source = self._catalogue("buy", costs, groups), as_frame(source)
+        if is_source(source):
+            source = of_new_cases(source, self._columns, self._names())
+        elif is_frame(source):
+            source = self._check_rows(source)
+        return buy_many(catalogue, source, ledger=ledger, **options)
 
     def _catalogue(self, what: str, costs, groups) -> Catalogue:
         """What can be bought of a new case, at these prices, or else at those of the fit."""
