@@ -73,8 +73,14 @@ def test_columns_of_a_table_are_found_by_name_and_their_text_is_known(tmp_path):
         model.buy(named, budget=2)
 
 
-def test_an_infinite_value_is_refused_and_not_paid_for():
-    """A ledger without costs has a price of one for every column, as ``buy`` has by default."""
+@pytest.mark.parametrize(("few", "spent"), [(0, 4.0), (3, 3.0)])
+def test_an_infinite_value_is_refused_and_not_paid_for(few, spent, monkeypatch):
+    """A ledger without costs has a price of one for every column, as ``buy`` has by default.
+
+    Two looks at each of three cases: the second one of the second case is refused, whether all first looks come before
+    or not.
+    """
+    monkeypatch.setattr(many, "FEW", few)
     X, y = load_breast_cancer(return_X_y=True)
     model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
     first, second = (model.route()[at].columns[0] for at in (0, 1))
@@ -82,7 +88,7 @@ def test_an_infinite_value_is_refused_and_not_paid_for():
     rows[1, second] = np.inf
     with pytest.raises(ValueError, match=rf"in row 1 the value of {second} is infinite. It was not paid for"):
         model.buy(rows, ledger=ledger, budget=2)
-    assert ledger.spent == 4.0  # the first look at three cases, and the second at one of them
+    assert ledger.spent == spent
     assert first != second
 
 
@@ -108,11 +114,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("together", [None, 1])
-def test_compiled_visits_buy_what_visits_one_by_one_buy(case, together, monkeypatch):
-    """Free columns, panels and holes; also where memory is short, so that few cases go on together."""
-    if together is not None:
-        monkeypatch.setattr(many, "MOST_BYTES", together)
+@pytest.mark.parametrize("setting", [{"FEW": 0}, {"FEW": 0, "MOST_BYTES": 1}, {}])
+def test_many_visits_buy_what_visits_one_by_one_buy(case, setting, monkeypatch):
+    """Free columns, panels and holes: compiled, where memory is short so that few cases go on together, and for few."""
+    for name, value in setting.items():
+        monkeypatch.setattr(many, name, value)
     model, X = CASES[case]()
     rows, d = X[::20].copy(), X.shape[1]
     rows[np.random.default_rng(0).random(rows.shape) < 0.3] = np.nan

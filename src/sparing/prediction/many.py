@@ -1,6 +1,7 @@
 """Visits of many cases at once, compiled: cases that bought the same share everything except their values."""
 
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,12 +12,13 @@ from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.policy import Policy
 from sparing.prediction.shared_stages import STOP, SharedStages
 from sparing.prediction.stage import Stage
-from sparing.prediction.visit import check_affordable, checked_options
+from sparing.prediction.visit import Visit, check_affordable, checked_options
 from sparing.sources import ArraySource
 from sparing.sources.batches import buy_batch
 from sparing.types import Ledger, OverBudget, Source
 
 MOST_BYTES = 1 << 28  # of stages that go on together
+FEW = 300  # cases up to which visits one by one take less time than to compile what makes them faster
 LOOKS = 32  # of a case, for which memory is planned; where more are made, fewer cases go on together
 
 
@@ -57,7 +59,7 @@ def buy_many(
         raise ValueError(
             f"the source has {source.n_attributes} columns; the model was fitted to {catalogue.n_columns}."
         )
-    checked_options(catalogue, price_of_error, target_std, budget)
+    options = checked_options(catalogue, price_of_error, target_std, budget)
     books = catalogue.ledger(budget)
     policy = Policy(price_of_error, target_std, np.inf if budget is None else books.left)
     check_affordable(Stage.first(catalogue), books)
@@ -65,7 +67,8 @@ def buy_many(
         ledger.decimals != books.decimals or (ledger.prices != books.prices).any()  # without costs, one for all columns
     ):
         raise ValueError("the ledger has other prices than costs=; make it with Ledger(costs=...) of the same prices.")
-    return _Lockstep(catalogue, source, policy, ledger).run()
+    visits = _Lockstep(catalogue, source, policy, ledger)
+    return visits.one_by_one(options) if visits.are_few else visits.run()
 
 
 class _Cohort(NamedTuple):
@@ -96,6 +99,29 @@ class _Lockstep:
         self.logs = None if catalogue.labels is None else np.empty((n, len(catalogue.labels)))
         self.spent, self.cells = np.zeros(n), np.zeros(n, np.int64)
 
+    @property
+    def are_few(self) -> bool:
+        """Whether to visit case by case; not where trees, batches or scarce money are better used side by side."""
+        n, most = len(self.rows), int(self.catalogue.prices.sum())
+        alone = self.catalogue.model.trees is None and not hasattr(self.source, "read_batch")
+        return n <= FEW and alone and (self.ledger is None or self.ledger.left >= n * most)
+
+    def one_by_one(self, options: dict[str, Any]) -> Purchases:
+        """The same without compiled functions."""
+        catalogue = copy(self.catalogue)
+        catalogue.encode = lambda column, value: value  # values of sources are numbers
+        for case in range(len(self.rows)):
+            visit = Visit(catalogue, {}, **options)
+            while (query := visit.ask()) is not None:
+                self._buy(np.array([case]), [query.attributes])
+                visit.tell(query, self.rows[case, query.attributes])
+                self.cells[case] += query.attributes.size
+            self.spent[case] = visit.spent
+            self.means[case], self.deviations[case], logs = visit.outputs
+            if self.logs is not None:
+                self.logs[case] = logs
+        return self._purchases()
+
     def run(self) -> Purchases:
         """Round by round, one purchase of every case that goes on."""
         first = SharedStages.first(self.catalogue, self.policy)
@@ -108,6 +134,9 @@ class _Lockstep:
                 waiting += cohort.halves()
             elif len(cohort.cases):
                 waiting += self._following(cohort)
+        return self._purchases()
+
+    def _purchases(self) -> Purchases:
         several = self.means.shape[1] > 1
         if self.logs is not None:
             labels = self.catalogue.labels[self.logs.argmax(axis=1)]

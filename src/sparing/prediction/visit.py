@@ -135,6 +135,12 @@ class Visit:
     # What is known now -----------------------------------------------------------------------------------------------
 
     @property
+    def outputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Means and standard deviations of the model's outputs, and log-probabilities of classes."""
+        deviations = self._catalogue.standard_deviations(self._stage.knowledge.unexplained)
+        return self._means[0], deviations, None if self._log_posteriors is None else self._log_posteriors[0]
+
+    @property
     def prediction(self):
         """The target, or the label, that follows from what is known."""
         if self._log_posteriors is not None:
