@@ -90,6 +90,9 @@ def test_an_infinite_value_is_refused_and_not_paid_for(few, spent, monkeypatch):
         model.buy(rows, ledger=ledger, budget=2)
     assert ledger.spent == spent
     assert first != second
+    for costs in (np.full(30, 2.0), np.ones(29)):
+        with pytest.raises(ValueError, match="the ledger has other prices"):
+            model.buy(X, ledger=Ledger(costs=costs))
 
 
 def of_wine(**options):

@@ -63,12 +63,16 @@ def buy_many(
     books = catalogue.ledger(budget)
     policy = Policy(price_of_error, target_std, np.inf if budget is None else books.left)
     check_affordable(Stage.first(catalogue), books)
-    if ledger is not None and (
-        ledger.decimals != books.decimals or (ledger.prices != books.prices).any()  # without costs, one for all columns
-    ):
+    if ledger is not None and not _same_prices(ledger, books):
         raise ValueError("the ledger has other prices than costs=; make it with Ledger(costs=...) of the same prices.")
     visits = _Lockstep(catalogue, source, policy, ledger)
     return visits.one_by_one(options) if visits.are_few else visits.run()
+
+
+def _same_prices(ledger: Ledger, books: Ledger) -> bool:
+    """Whether a ledger has the prices of these books; without costs it has one for all columns."""
+    prices = np.repeat(ledger.prices, books.prices.size) if ledger.costs is None else ledger.prices
+    return ledger.decimals == books.decimals and np.array_equal(prices, books.prices)
 
 
 class _Cohort(NamedTuple):
