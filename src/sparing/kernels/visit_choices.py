@@ -50,7 +50,7 @@ def worth_of(offered, rule, stages, stage, chances, at, k, room):
             worth += s
             continue
         left = 1.0 - towards(room.inverse, rule.factor, room.cross[i], room.a, room.b)
-        left = left if left > 1.0 / rule.largest else 1.0 / rule.largest
+        left = left if left > rule.floor else rule.floor
         first, second = 0.0, 0.0
         for c in range(K):
             first += chances[at, c] * room.b[c] * room.b[c]
@@ -92,7 +92,7 @@ def distance_of(rule, stages, stage):
         explained += stages.outputs[stage, t, 0] * stages.outputs[stage, t, 0]
     scale = rule.priors[0] * rule.priors[1]
     part = rule.factor * rule.factor * explained / scale
-    most = 1.0 - 1.0 / rule.largest
+    most = 1.0 - rule.floor
     part = part if part < most else most
     return rule.slope * part / (1.0 - part) / scale
 

@@ -51,7 +51,7 @@ class Rule(NamedTuple):
     horizon: int  # purchases to look ahead
     factor: float  # from the regression's outputs to the claims of the classes that are believed
     slope: float
-    largest: float  # variance of a contrast between classes over what is left of it, at most
+    floor: float  # smallest unexplained part of a contrast between classes
     priors: np.ndarray
     total: np.ndarray  # (m,): variances of the targets
     least: np.ndarray  # (m,): of which so much is always left
@@ -145,9 +145,9 @@ def after_look(inverse, at, rule, room):
         length += rule.priors[k] * room.b[k] * room.b[k]
         claimed += rule.priors[k] * room.b[k] * s
     left = 1.0 - product
-    step = 1.0 / (left if left > 1.0 / rule.largest else 1.0 / rule.largest)
+    step = 1.0 / (left if left > rule.floor else rule.floor)
     if length > 0.0:
-        most = (rule.largest - claimed / length) / length
+        most = (1.0 / rule.floor - claimed / length) / length
         most = most if most > 0.0 else 0.0
         step = most if most < step else step
     for k in range(K):

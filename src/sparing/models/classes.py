@@ -151,7 +151,7 @@ class Classes:
         weighted, most = self.priors * b, 1.0 / (1.0 - MOST_EXPLAINED)
         length = sum_in_turn(weighted * b)
         claimed = sum_in_turn(weighted * sum_in_turn(inverse * weighted))
-        step = 1.0 / max(1.0 - product, 1.0 / most)
+        step = 1.0 / max(1.0 - product, 1.0 - MOST_EXPLAINED)
         if length > 0.0:
             step = min(step, max((most - claimed / length) / length, 0.0))
         return inverse + (step * b)[:, None] * b

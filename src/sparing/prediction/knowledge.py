@@ -119,7 +119,7 @@ class Knowledge:
 
     @cached_property
     def separations(self) -> np.ndarray:
-        """The inner products of the class means, given what is known."""
+        """The inner products of the class means, given what is known; of three or more, up to a constant matrix."""
         if self.classes is None or self.inverse is None:
             return self.model.classes.separations(self.unexplained[None])[0]
         return self.classes.slope * self.inverse

@@ -196,7 +196,7 @@ def _rule(catalogue: Catalogue, policy: Policy) -> kernel.Rule:
         horizon=HORIZON if catalogue.adapts else len(catalogue.starts),
         factor=0.0 if classes is None else float(classes.belief),
         slope=0.0 if classes is None else float(classes.slope),
-        largest=1.0 / (1.0 - MOST_EXPLAINED),
+        floor=1.0 - MOST_EXPLAINED,
         priors=nothing if classes is None else np.ascontiguousarray(classes.priors),
         total=np.ascontiguousarray(calibration.total),
         least=np.ascontiguousarray(calibration.least),
