@@ -88,6 +88,9 @@ def test_prices_come_from_a_file_by_name(model, tmp_path):
 def test_values_that_are_known_are_read_as_pairs():
     assert values_in("age=54,bmi = 31.5") == {"age": 54.0, "bmi": 31.5}
     assert values_in("ward=B") == {"ward": "B"}
+    names = ["a", "a=b", "ward=B"]
+    assert values_in("a=b=3, a = b=3=4, ward=B=1", names) == {"a=b": 3.0, "a": "b=3=4", "ward=B": 1.0}
+    assert values_in("ward=B", names) == {"ward": "B"}  # which is then refused: no such column
     for text in ("age", "age=", "=3"):
         with pytest.raises(ValueError, match="name=value"):
             values_in(text)

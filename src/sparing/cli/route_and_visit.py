@@ -1,6 +1,6 @@
 """Commands for new cases: `route`, an order of purchases, and `visit`, which asks for the values of one case."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,7 +76,7 @@ def visit_command(
 
         fitted = load_model(model)
         names = list(getattr(fitted, "feature_names_in_", ()))
-        values = {column_of(fitted, name): value for name, value in values_in(known).items()}
+        values = {column_of(fitted, name): value for name, value in values_in(known, names).items()}
         for name, value in values.items():
             if name in names:
                 refuse_unseen(fitted, names.index(name), value)
@@ -154,20 +154,27 @@ def number_or_text(text: str) -> float | str:
         return text
 
 
-def values_in(text: str) -> dict[str, float | str]:
-    """The values in a comma-separated list of name=value.
+def values_in(text: str, names: Sequence[str] = ()) -> dict[str, float | str]:
+    """The values in a comma-separated list of name=value; a name with "=" in it must be one of ``names``.
 
-    >>> values_in("age=54, ward=B")
-    {'age': 54.0, 'ward': 'B'}
+    >>> values_in("age=54, ward=B, dose=high=1", ["age", "ward", "dose=high"])
+    {'age': 54.0, 'ward': 'B', 'dose=high': 1.0}
     """
-    pairs = [pair.partition("=") for pair in names_in(text)]
-    for name, equals, value in pairs:
-        if not (name and equals and value):
-            raise ValueError(f"--known must be name=value, separated by commas; got {name + equals + value!r}.")
-    values = {name.strip(): number_or_text(value.strip()) for name, _, value in pairs}
+    pairs = [_name_and_value(pair, names) for pair in names_in(text)]
+    values = {name: number_or_text(value) for name, value in pairs}
     if len(values) < len(pairs):
         raise ValueError("--known names a column twice; give each value once.")
     return values
+
+
+def _name_and_value(pair: str, names: Sequence[str]) -> tuple[str, str]:
+    """Before and after the last "=" that ends the name of a column; of unknown names, the first one."""
+    parts = pair.split("=")
+    splits = [("=".join(parts[:at]).strip(), "=".join(parts[at:]).strip()) for at in range(1, len(parts))]
+    splits = [(name, value) for name, value in splits if name and value]
+    if not splits:
+        raise ValueError(f"--known must be name=value, separated by commas; got {pair!r}.")
+    return next((split for split in reversed(splits) if split[0] in names), splits[0])
 
 
 def column_of(model, name: str) -> str | int:

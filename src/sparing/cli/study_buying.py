@@ -127,7 +127,7 @@ def visit_command(
     """
     with opened(address, name) as study:
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
-        visit = study.visit(example, values_in(known), who=who, **options)
+        visit = study.visit(example, values_in(known, study.settings.attributes), who=who, **options)
         hold_visit(visit, study.settings.attributes, study.settings.classes or [])
         for ask in study.asks(who=visit.who):
             if ask.example == example:

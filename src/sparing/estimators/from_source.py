@@ -54,3 +54,18 @@ def encoded(source) -> tuple[Any, Columns | None, list[str]]:
         source = copy(source)
         source.encoder = columns
     return source, columns, notes
+
+
+def of_new_cases(source, columns: Columns | None, names: list[str]):
+    """A source of new cases with the columns of a fitted model, by name, and their text and dates as numbers."""
+    given = getattr(source, "names", None)
+    if given is None or not names:
+        return source
+    if hasattr(source, "only"):
+        source = source.only(names)
+    elif list(given) != names:
+        raise ValueError(f"the source has columns {list(given)}; pass those of the model, in its order: {names}.")
+    if columns is not None and hasattr(source, "numeric") and not source.numeric.all():
+        source = copy(source)
+        source.encoder = columns
+    return source

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparing import checks
 from sparing.estimators.columns import as_frame, as_number, is_frame
+from sparing.estimators.from_source import is_source, of_new_cases
 from sparing.learners.keeping import KeepingLearner
 from sparing.models.classes import Classes
 from sparing.models.conditional import FromKnown
@@ -51,8 +52,10 @@ class KnownInPart:
         given = list(getattr(X, "columns", ()))
         if names and given != names and hasattr(X, "reindex") and set(given) < set(names):
             X = X.reindex(columns=names)
-        finite = "allow-nan" if isinstance(self._fit, KeepingLearner) else True
-        return self._check_X(X, reset=False, ensure_all_finite=finite)
+        X = self._check_X(X, reset=False, ensure_all_finite="allow-nan")
+        if not isinstance(self._fit, KeepingLearner) and np.isnan(X.data if hasattr(X, "indptr") else X).any():
+            self._described("a row with NaN")
+        return X
 
     # Buying at prediction time ---------------------------------------------------------------------------------------
 
@@ -73,7 +76,7 @@ class KnownInPart:
         sparing.prediction.Route
         """
         catalogue = self._catalogue("route", costs, groups)
-        if isinstance(known, str):
+        if isinstance(known, str | int):
             raise ValueError(f"known must be a sequence of columns; got {known!r}: pass [{known!r}].")
         names = known.keys() if hasattr(known, "keys") else known if known is not None else ()
         columns = [checks.column(name, self.n_features_in_, self._names()) for name in names]
@@ -111,6 +114,7 @@ class KnownInPart:
         ----------
         source : Source or array
             Rows of an array are read only where values are bought; NaN is an unavailable value, which is paid for.
+            Columns of a source that has names are found by name.
         costs, groups, price_of_error, target_std, budget
             As for :meth:`visit`, for each case.
         ledger : Ledger, optional
@@ -131,9 +135,12 @@ class KnownInPart:
         (True, True)
         """
         options = {"price_of_error": price_of_error, "target_std": target_std, "budget": budget}
-        source = as_frame(source)
-        source = self._check_rows(source) if is_frame(source) else source
-        return buy_many(self._catalogue("buy", costs, groups), source, ledger=ledger, **options)
+        catalogue, source = self._catalogue("buy", costs, groups), as_frame(source)
+        if is_source(source):
+            source = of_new_cases(source, self._columns, self._names())
+        elif is_frame(source):
+            source = self._check_rows(source)
+        return buy_many(catalogue, source, ledger=ledger, **options)
 
     def _catalogue(self, what: str, costs, groups) -> Catalogue:
         """What can be bought for a new case, at these prices or, by default, at those of the fit."""
@@ -239,10 +246,11 @@ class ClassifierKnownInPart(KnownInPart):
     """Probabilities of classes from what is known."""
 
     classes_: Any
+    n_iter_: int
     _class_odds: Any
 
     def _weighted_classes(self, model: FittedModel) -> Classes:
-        return model.classes.weighted(self._class_odds(model.classes.priors))
+        return model.classes.of_examples(self.n_iter_).weighted(self._class_odds(model.classes.priors))
 
     @available_if(_keeps)
     def predict_proba(self, X) -> np.ndarray:

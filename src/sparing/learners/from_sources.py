@@ -5,7 +5,8 @@ from math import ceil
 import numpy as np
 
 from sparing.buying.shop import Shop
-from sparing.types import BatchSource, BlockSource, Ledger, OverBudget, RefusedPurchase
+from sparing.sources.batches import buy_batch
+from sparing.types import BatchSource, BlockSource, Ledger
 
 BATCH = 1000  # examples per batch
 KEPT = 250_000  # cells kept of blocks: more rows of the same columns add little, and all families remain affordable
@@ -22,7 +23,7 @@ def learn_batches(learner, source: BatchSource, y, weights, ledger: Ledger | Non
         queries = buyer.queries(learner.n_rounds, last - first)
         asked = [at for at, query in enumerate(queries) if query.attributes.size]  # empty once the money is spent
         ledger.record(len(queries) - len(asked), 0, 0)  # examples without purchases count, too
-        answers = _buy(source, first + np.array(asked, int), [queries[at].attributes for at in asked], ledger)
+        answers = buy_batch(source, first + np.array(asked, int), [queries[at].attributes for at in asked], ledger)
         values = dict(zip(asked, answers, strict=True))
         for at, query in enumerate(queries):
             told = values.get(at, np.empty(0))
@@ -31,21 +32,6 @@ def learn_batches(learner, source: BatchSource, y, weights, ledger: Ledger | Non
         if progress is not None:
             progress(last - first)
         first = last
-
-
-def _buy(source: BatchSource, examples: np.ndarray, queries: list[np.ndarray], ledger: Ledger) -> list[np.ndarray]:
-    """The values of many examples. All are booked before any is read; those that are not bought are cancelled."""
-    n_booked = 0
-    try:
-        for attributes in queries:
-            ledger.book(attributes)
-            n_booked += 1
-        return source.read_batch(examples, queries)
-    except Exception as error:
-        nothing_bought = isinstance(error, OverBudget | RefusedPurchase)
-        for at in getattr(error, "not_bought", range(n_booked if nothing_bought else 0)):
-            ledger.cancel(queries[at])
-        raise
 
 
 def learn_blocks(learner, source: BlockSource, y, weights, ledger: Ledger | None, progress) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, ndtr
+from scipy.special import log_softmax, ndtr, ndtri
 
 from sparing.models.calibration import PRIOR_SPREAD
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
 OFFSET_SPREAD = 1.0  # prior standard deviation of the offsets
+LEAST_PIVOT = 1e-10  # of a covariance, relative to its largest variance: it is singular below
 DRAWS = 200  # simulations that estimate the expected error for three or more classes
+NODES = 20  # quantiles in their place where a single normal variable moves all classes, as after a single look
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,8 @@ class Classes:
     odds : array of shape (n_classes,)
         Factors by which the odds of classes are multiplied.
     smoothing : float
-        The weight of the class frequencies in the probabilities: that of one example among those held out.
+        The weight of the class frequencies in the probabilities: that of one example among those held out, or among all
+        examples if none were.
     """
 
     priors: np.ndarray
@@ -80,9 +83,18 @@ class Classes:
         """The same with the odds of each class multiplied by a factor of its own."""
         return replace(self, odds=self.odds * odds)
 
-    def log_posteriors(self, means: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
-        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes)."""
-        evidence, explained = self._evidence(means, unexplained)
+    def of_examples(self, n: int) -> Self:
+        """The same, but no more certain than n examples can show if none of them was held out."""
+        return self if self.smoothing else replace(self, smoothing=1.0 / (1.0 + n))
+
+    def log_posteriors(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes).
+
+        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        """
+        evidence, explained = self._evidence(means, unexplained, of_rows)
         evidence = self.slope * evidence + self.offsets * explained
         return log_softmax(np.log(self.priors) + evidence + np.log(self.odds), axis=-1)
 
@@ -91,9 +103,13 @@ class Classes:
         frequencies = self.priors * self.odds / np.sum(self.priors * self.odds)
         return (1.0 - self.smoothing) * np.exp(log_posteriors) + self.smoothing * frequencies
 
-    def _evidence(self, means: np.ndarray, unexplained: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _evidence(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """For each class, (n, n_classes), and the part of their variance that is explained, (n, 1) or (1, 1)."""
         inverses, separations, explained = self._pattern(unexplained)
+        if of_rows is not None and len(inverses) > 1:
+            inverses, separations, explained = inverses[of_rows], separations[of_rows], explained[of_rows]
         u = np.squeeze(inverses @ (_indicators(means) - self.priors)[:, :, None], -1)
         return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0, explained
 
@@ -114,25 +130,78 @@ class Classes:
         separations = (scaled * (parts / (1.0 - parts))) @ np.swapaxes(scaled, -1, -2)
         return inverse, separations, parts.sum(axis=-1) / (len(self.priors) - 1)
 
-    def expected_errors(self, log_posteriors: np.ndarray, gained: np.ndarray) -> np.ndarray:
+    # Look by look ----------------------------------------------------------------------------------------------------
+    #
+    # With A for (P - G)^-1, the matrix D is A - P^-1, and a look whose outputs are z adds b b' / (1 - a'b) to it, where
+    # a is the part of z that is believed, and b = A a. Sums are taken in the order of kernels/visits.py.
+
+    @property
+    def inverse_at_first(self) -> np.ndarray:
+        """A if nothing is known."""
+        return np.diag(1.0 / self.priors)
+
+    @property
+    def belief(self) -> float:
+        """From outputs of the regression to indicators, as far as its claims are believed."""
+        return 0.5 * np.sqrt(self.share)
+
+    def after_look(self, inverse: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """A after a look, bounded as it is where an explained fraction is ``MOST_EXPLAINED``."""
+        (b,), (product,) = self._towards(inverse, outputs[None])
+        weighted, most = self.priors * b, 1.0 / (1.0 - MOST_EXPLAINED)
+        length = sum_in_turn(weighted * b)
+        claimed = sum_in_turn(weighted * sum_in_turn(inverse * weighted))
+        step = 1.0 / max(1.0 - product, 1.0 - MOST_EXPLAINED)
+        if length > 0.0:
+            step = min(step, max((most - claimed / length) / length, 0.0))
+        return inverse + (step * b)[:, None] * b
+
+    def worth(self, inverse: np.ndarray, outputs: np.ndarray, chances: np.ndarray) -> np.ndarray:
+        r"""The squared distance between two classes drawn by ``chances`` that looks add on average: (n,).
+
+        It is :math:`\sum_k \pi_k D_{kk} - \pi^T D \pi`, in standard deviations within classes. Of n purchases, each of
+        k looks one after another, ``outputs`` are (n, k, n_classes).
+        """
+        found, n_looks = np.zeros(len(outputs)), outputs.shape[1]
+        for at in range(n_looks):
+            b, products = self._towards(inverse, outputs[:, at])
+            left = np.maximum(1.0 - products, 1.0 - MOST_EXPLAINED)
+            found += self.slope * (sum_in_turn(chances * b * b) - sum_in_turn(chances * b) ** 2) / left
+            if at + 1 < n_looks:
+                inverse = inverse + b[:, :, None] * b[:, None, :] / left[:, None, None]
+        return found
+
+    def _towards(self, inverse: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """b and a'b for each of n looks."""
+        a = self.belief * outputs
+        b = sum_in_turn(inverse * a[:, None, :])
+        return b, sum_in_turn(a * b)
+
+    def expected_errors(self, log_posteriors: np.ndarray, gained: np.ndarray, least: float = 0.0) -> np.ndarray:
         r"""The probability of a wrong label for each case after purchases that add ``gained`` to the matrix D.
 
         If j is the true class, they change the log-posterior by :math:`N(D_{\cdot j} - \frac12 \mathrm{diag} D, D)`.
         For two classes there is a closed form in :math:`D_{00} + D_{11} - 2 D_{01}`; for more, this is an average over
-        fixed draws.
+        quantiles or fixed draws. Classes of probability below ``least`` are left out, as if they were never recognised.
         """
         if len(self.priors) == 2:
             distance = max(gained[0, 0] + gained[1, 1] - 2.0 * gained[0, 1], 0.0)
             return _error_of_two(log_posteriors[:, 1] - log_posteriors[:, 0], distance)
-        parts, axes = np.linalg.eigh(gained)
-        noise = (axes * np.sqrt(np.maximum(parts, 0.0))) @ self._draws.T
+        root = _root(gained)
+        noise = root @ (self.draws if np.count_nonzero(root.any(axis=0)) > 1 else self.nodes).T
         moves = (gained - np.diagonal(gained)[:, None] / 2.0)[:, :, None] + noise[:, None, :]  # (class, truth, draw)
-        return 1.0 - np.array([_chance_to_be_right(one, moves) for one in log_posteriors])
+        return 1.0 - np.array([_chance_to_be_right(one, moves, least) for one in log_posteriors])
 
     @cached_property
-    def _draws(self) -> np.ndarray:
+    def draws(self) -> np.ndarray:
+        """Standard normal numbers: (DRAWS, n_classes)."""
         half = np.random.default_rng(0).standard_normal((DRAWS // 2, len(self.priors)))
         return np.concatenate([half, -half])
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """Quantiles of a standard normal variable, for each class the same: (NODES, n_classes)."""
+        return np.repeat(ndtri((np.arange(NODES) + 0.5) / NODES)[:, None], len(self.priors), axis=1)
 
 
 def _error_of_two(log_odds, distance):
@@ -144,11 +213,28 @@ def _error_of_two(log_odds, distance):
     return p * ndtr(-(log_odds + distance / 2.0) / root) + (1.0 - p) * ndtr((log_odds - distance / 2.0) / root)
 
 
-def _chance_to_be_right(log_posterior: np.ndarray, moves: np.ndarray) -> float:
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """A Cholesky factor of a matrix that may be singular."""
+    left, root, least = matrix.copy(), np.zeros_like(matrix), LEAST_PIVOT * matrix.diagonal().max()
+    for at in range(len(matrix)):
+        if left[at, at] > least:
+            root[at:, at] = left[at:, at] / np.sqrt(left[at, at])
+            left -= root[:, at, None] * root[:, at]
+    return root
+
+
+def _chance_to_be_right(log_posterior: np.ndarray, moves: np.ndarray, least: float) -> float:
     """The largest class probability, averaged over changes of the log-posterior."""
-    moved = log_posterior[:, None, None] + moves
+    chances = np.exp(log_posterior)
+    truths = chances >= least
+    moved = log_posterior[:, None, None] + moves[:, truths]
     largest = 1.0 / np.exp(moved - moved.max(axis=0)).sum(axis=0)
-    return float(np.exp(log_posterior) @ largest.mean(axis=1))
+    return float(chances[truths] @ largest.mean(axis=1))
+
+
+def sum_in_turn(terms: np.ndarray) -> np.ndarray:
+    """The sum over the last axis, one term after another, so that it does not depend on the other axes."""
+    return np.add.accumulate(terms, axis=-1)[..., -1]
 
 
 def _indicators(signs: np.ndarray) -> np.ndarray:

@@ -93,8 +93,10 @@ class Gaussian:
     def column(self, variable: int) -> np.ndarray:
         """The covariances of one variable with all others, without forming the matrix."""
         if self.dense is not None:
-            return self.dense[:, variable].copy()
-        column = self.loadings @ self.loadings[variable]
+            return self.dense[variable].copy()
+        column = np.zeros(len(self.means))
+        for of_factor in self.loadings.T:  # one after another, as kernels/visits.py adds them
+            column += of_factor * of_factor[variable]
         column[variable] += self.noise[variable]
         return column
 
@@ -102,8 +104,10 @@ class Gaussian:
         """The covariances among each row of an array of variables: (n, k) gives (n, k, k)."""
         if self.dense is not None:
             return self.dense[variables[:, :, None], variables[:, None, :]]
-        loadings = self.loadings[variables]
-        return loadings @ np.swapaxes(loadings, 1, 2) + self.noise[variables][:, :, None] * np.eye(variables.shape[1])
+        found = np.zeros((*variables.shape, variables.shape[1]))
+        for of_factor in self.loadings.T:
+            found += of_factor[variables][:, :, None] * of_factor[variables][:, None, :]
+        return found + self.noise[variables][:, :, None] * np.eye(variables.shape[1])
 
     def simulate(self, n: int, generator: np.random.Generator) -> np.ndarray:
         """Rows drawn from this distribution."""

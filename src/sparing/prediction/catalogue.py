@@ -63,7 +63,7 @@ class Catalogue:
         """Of columns, in units."""
         return self.ledger().prices
 
-    def amount(self, units: float) -> float:
+    def amount(self, units):
         """Units as an amount of money."""
         return units / 10**self._decimals
 
@@ -84,12 +84,13 @@ class Catalogue:
         return self.names[column] if self.names else int(column)
 
     @cached_property
-    def _variable_starts(self) -> np.ndarray:
+    def variable_starts(self) -> np.ndarray:
+        """Where those of each column start."""
         return np.arange(self.n_columns + 1) if self.model.basis is None else self.model.basis.starts
 
     def variables(self, columns) -> np.ndarray:
         """The variables of the Gaussian that columns give: themselves, or their functions."""
-        starts, columns = self._variable_starts, np.asarray(columns, dtype=np.int64)
+        starts, columns = self.variable_starts, np.asarray(columns, dtype=np.int64)
         if self.model.basis is None:
             return columns
         return np.concatenate([np.arange(starts[c], starts[c + 1]) for c in columns] or [columns])
@@ -97,7 +98,7 @@ class Catalogue:
     @cached_property
     def by_item(self) -> tuple[np.ndarray, np.ndarray]:
         """All variables in the order of the items that they belong to, and the column of each."""
-        counts = np.diff(self._variable_starts)[self.members]
+        counts = np.diff(self.variable_starts)[self.members]
         return self.variables(self.members), np.repeat(self.members, counts)
 
     def values(self, column: int, values: np.ndarray) -> np.ndarray:
@@ -107,11 +108,14 @@ class Catalogue:
 
     # Predictions -----------------------------------------------------------------------------------------------------
 
-    def log_posteriors(self, means: np.ndarray, knowledge: Knowledge) -> np.ndarray | None:
-        """The log-probabilities of classes that follow from outputs; None for a regressor."""
-        if self.classes is None:
-            return None
-        return self.classes.log_posteriors(means, knowledge.unexplained[None])
+    def log_posteriors(
+        self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """The log-probabilities of classes that follow from outputs; None for a regressor.
+
+        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        """
+        return None if self.classes is None else self.classes.log_posteriors(means, unexplained, of_rows)
 
     def probabilities(self, log_posteriors: np.ndarray) -> np.ndarray:
         """Those of the classes, as they are reported."""
@@ -128,20 +132,26 @@ class Catalogue:
         """Whether the order depends on values: with three or more classes."""
         return self.labels is not None and len(self.labels) > 2
 
-    def explained(self, gains: np.ndarray) -> np.ndarray:
-        """The part of the outputs' variances that purchases explain, summed over outputs: (n,)."""
-        return np.einsum("nkk,k->n", gains, 1.0 / np.maximum(self.model.calibration.total, np.finfo(float).tiny))
+    @cached_property
+    def output_weights(self) -> np.ndarray:
+        """By which explained variances are parts of the outputs' variances: (n_outputs,)."""
+        return 1.0 / np.maximum(self.model.calibration.total, np.finfo(float).tiny)
 
     def standard_deviations(self, unexplained: np.ndarray) -> np.ndarray:
         """Of the targets: (n_outputs,)."""
         model = self.model
         return np.sqrt(model.calibration.variances(model.conditional.total, unexplained))
 
-    def losses(self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None) -> np.ndarray:
+    def losses(
+        self, now: Knowledge, after: Knowledge, log_posteriors: np.ndarray | None, least: float = 0.0
+    ) -> np.ndarray:
         """The expected loss of each case after purchases that lead from the state ``now`` to the state ``after``.
 
-        The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,).
+        The squared error, summed over outputs, or the probability of a wrong label: (n_cases,), or (1,). Of three or
+        more classes, those of a probability below ``least`` do not count.
         """
         if self.classes is None or log_posteriors is None:
             return np.array([np.sum(self.standard_deviations(after.unexplained) ** 2)])
-        return self.classes.expected_errors(log_posteriors, after.separations - now.separations)
+        if now is after:
+            return 1.0 - np.exp(log_posteriors).max(axis=1)
+        return self.classes.expected_errors(log_posteriors, after.separations - now.separations, least)

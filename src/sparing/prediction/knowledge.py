@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from sparing.models.classes import Classes, sum_in_turn
 from sparing.models.gaussian import FittedModel
 
 LEAST_LEFT = 1e-10  # part of a variance, below which what was looked at before determines a variable
@@ -51,6 +52,10 @@ class Knowledge:
         Of the variables, given the looks.
     with_outputs : array of shape (d, n_outputs)
         Covariances with the outputs, given the looks.
+    classes : Classes, optional
+        Three or more, whose separation depends on all outputs.
+    inverse : array of shape (n_classes, n_classes), optional
+        Their matrix A.
     """
 
     model: FittedModel
@@ -59,13 +64,17 @@ class Knowledge:
     looks: tuple[int, ...]
     variances: np.ndarray
     with_outputs: np.ndarray
+    classes: Classes | None = None
+    inverse: np.ndarray | None = None
 
     @classmethod
-    def of_nothing(cls, model: FittedModel) -> Self:
+    def of_nothing(cls, model: FittedModel, classes: Classes | None = None) -> Self:
         """Before the first look."""
         d, m = model.weights.shape
         variances, with_outputs = model.attributes.variances, model.conditional.with_targets
-        return cls(model, GrowingRows(np.empty((0, d))), np.empty((0, m)), (), variances, with_outputs)
+        inverse = None if classes is None else classes.inverse_at_first
+        rows = GrowingRows(np.empty((0, d)))
+        return cls(model, rows, np.empty((0, m)), (), variances, with_outputs, classes, inverse)
 
     @property
     def rows(self) -> np.ndarray:
@@ -81,7 +90,8 @@ class Knowledge:
 
     def _look(self, j: int) -> Self:
         spread = np.sqrt(self.variances[j]) if self._is_open(j) else np.inf
-        row = (self.model.attributes.column(j) - self.rows[:, j] @ self.rows) / spread
+        known = np.add.reduce(self.rows[:, j, None] * self.rows, axis=0)  # look by look, as in kernels/visits.py
+        row = (self.model.attributes.column(j) - known) / spread
         output = self.with_outputs[j] / spread
         return type(self)(
             self.model,
@@ -90,6 +100,8 @@ class Knowledge:
             (*self.looks, j),
             np.maximum(self.variances - row**2, 0.0),
             self.with_outputs - np.outer(row, output),
+            self.classes,
+            None if self.classes is None or self.inverse is None else self.classes.after_look(self.inverse, output),
         )
 
     def _is_open(self, j) -> np.ndarray:
@@ -102,27 +114,36 @@ class Knowledge:
     @cached_property
     def unexplained(self) -> np.ndarray:
         """The covariances of the outputs that are left: (n_outputs, n_outputs)."""
-        return self.model.conditional.total - self.outputs.T @ self.outputs
+        left = self.model.conditional.total
+        return left - sum_in_turn((self.outputs[:, :, None] * self.outputs[:, None, :]).T).T if self.looks else left
 
     @cached_property
     def separations(self) -> np.ndarray:
-        """The inner products of the class means, given what is known."""
-        return self.model.classes.separations(self.unexplained[None])[0]
+        """The inner products of the class means, given what is known; of three or more, up to a constant matrix."""
+        if self.classes is None or self.inverse is None:
+            return self.model.classes.separations(self.unexplained[None])[0]
+        return self.classes.slope * self.inverse
 
-    def gains(self, variables: np.ndarray) -> np.ndarray:
-        r"""What looks at each row of variables, all of a row together, would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
+    def outputs_of(self, variables: np.ndarray) -> np.ndarray:
+        r"""What ``outputs`` would be of looks at each row of variables, one after another: (n, k) gives (n, k, m).
 
-        An array of shape (n, k) gives covariances of shape (n, n_outputs, n_outputs).
+        The sum of their products is what a row would explain: :math:`c_P^T V_{PP}^{-1} c_P`.
         """
-        c, n_together = self.with_outputs[variables], variables.shape[1]
-        if n_together == 1:
-            is_open = self._is_open(variables[:, 0])
-            inverse = np.divide(1.0, self.variances[variables[:, 0]], out=np.zeros(len(variables)), where=is_open)
-            return c[:, 0, :, None] * c[:, 0, None, :] * inverse[:, None, None]
-        before = np.swapaxes(self.rows[:, variables], 0, 1)  # (n, n_looks, k)
-        left = self.model.attributes.blocks(variables) - np.swapaxes(before, 1, 2) @ before
+        found, n_together = self.with_outputs[variables].copy(), variables.shape[1]
         closed = LEAST_LEFT * self._all_variances[variables]
-        return np.swapaxes(c, 1, 2) @ np.linalg.solve(left + closed[:, :, None] * np.eye(n_together), c)
+        left = self.variances[variables][:, :, None]
+        if n_together > 1:
+            before = np.take(self.rows, variables, axis=1)  # (n_looks, n, k), in this order in memory
+            known = np.add.reduce(before[:, :, :, None] * before[:, :, None, :], axis=0)
+            left = self.model.attributes.blocks(variables) - known
+        for at in range(n_together):
+            own = left[:, at, at]
+            spread = np.sqrt(own, out=np.full(len(own), np.inf), where=own > closed[:, at])[:, None]
+            found[:, at] /= spread
+            column = left[:, at + 1 :, at] / spread
+            found[:, at + 1 :] -= column[:, :, None] * found[:, at, None, :]
+            left[:, at + 1 :, at + 1 :] -= column[:, :, None] * column[:, None, :]
+        return found
 
     def distances(self, known: np.ndarray, values: np.ndarray) -> np.ndarray:
         """The distances of values (n, n_looks) of the last looks, after those ``known``: (n, n_known), to append."""

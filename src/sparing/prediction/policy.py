@@ -9,6 +9,8 @@ import numpy as np
 
 from sparing.prediction.stage import Stage
 
+RARE = 1e-3  # of what purchases cost: classes by whose errors less would be lost are left out of simulations
+NEGLIGIBLE = 1e-9  # of an expected error: a smaller gain is a rounding error
 HORIZON = 16  # purchases to look ahead if their order depends on values and is computed for every case
 
 
@@ -104,8 +106,10 @@ class Policy:
                 break  # not even certainty is worth that
             if catalogue.adapts and length & (length - 1):
                 continue  # errors of many classes are simulated: those of 1, 2, 4, ... purchases will do
-            after = catalogue.losses(now, step.stage.knowledge, log_posteriors)
-            best = np.maximum(best, self.price_of_error * (before - after) - price)
+            least = RARE * price / self.price_of_error
+            after = catalogue.losses(now, step.stage.knowledge, log_posteriors, least)
+            gain = self.price_of_error * (before - after) - price
+            best = np.maximum(best, gain - NEGLIGIBLE * self.price_of_error * before)
             if (best > 0).all():
                 break
         if first is None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparing.prediction.catalogue import Catalogue
-from sparing.prediction.knowledge import Knowledge
 from sparing.prediction.policy import greedy
 from sparing.prediction.stage import Stage
 
@@ -98,6 +97,6 @@ def find_route(catalogue: Catalogue, known: np.ndarray) -> Route:
 def _error(catalogue: Catalogue, stage: Stage) -> float:
     if catalogue.labels is None:
         return float(np.sqrt(np.mean(catalogue.standard_deviations(stage.knowledge.unexplained) ** 2)))
-    nothing = Knowledge.of_nothing(catalogue.model)
-    prior = catalogue.log_posteriors(catalogue.model.center[None], nothing)
+    nothing = Stage.first(catalogue).knowledge
+    prior = catalogue.log_posteriors(catalogue.model.center[None], nothing.unexplained[None])
     return float(catalogue.losses(nothing, stage.knowledge, prior)[0])

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from sparing.models.classes import sum_in_turn
 from sparing.prediction.catalogue import Catalogue
 from sparing.prediction.knowledge import Knowledge
 
@@ -34,7 +35,8 @@ class Stage:
     @classmethod
     def first(cls, catalogue: Catalogue) -> Self:
         """Where nothing is known."""
-        return cls(catalogue, Knowledge.of_nothing(catalogue.model), np.zeros(catalogue.n_columns, bool))
+        knowledge = Knowledge.of_nothing(catalogue.model, catalogue.classes if catalogue.adapts else None)
+        return cls(catalogue, knowledge, np.zeros(catalogue.n_columns, bool))
 
     def with_known(self, columns: np.ndarray, available: np.ndarray | None = None) -> Self:
         """With some columns known that cost nothing; of those that are not ``available`` nothing is learnt."""
@@ -87,42 +89,38 @@ class Offers:
         return self._after[offer]
 
     @cached_property
-    def gains(self) -> np.ndarray:
-        """What each of them would explain: (n, n_outputs, n_outputs)."""
-        knowledge, catalogue = self.stage.knowledge, self.stage.catalogue
+    def _outputs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For items of each number of variables: where they are among the offers, and the outputs of their looks."""
+        catalogue = self.stage.catalogue
         variables, columns = catalogue.by_item
         left = ~self.stage.taken[columns]
         variables, items = variables[left], catalogue.items[columns[left]]
         sizes = np.bincount(items, minlength=catalogue.starts.size - 1)
-        outputs = knowledge.model.intercept.size
-        gains = np.zeros((sizes.size, outputs, outputs))
+        found = []
         for size in np.unique(sizes[self.items]):
             if size:
-                here = (sizes == size)[items]
-                gains[sizes == size] = knowledge.gains(variables[here].reshape(-1, size))
-        return gains[self.items]
+                alike = np.zeros(sizes.size, bool)
+                alike[self.items] = sizes[self.items] == size
+                here = variables[alike[items]].reshape(-1, size)
+                found.append((np.flatnonzero(alike[self.items]), self.stage.knowledge.outputs_of(here)))
+        return found
 
-    @cached_property
-    def separations(self) -> np.ndarray:
-        """What each of them would add to the squared distances between classes: (n, n_classes, n_classes)."""
-        known, classes = self.stage.knowledge, self.stage.catalogue.classes
-        return classes.separations(known.unexplained - self.gains) - known.separations
+    def worth(self, chances: np.ndarray | None) -> np.ndarray:
+        """The part of the variance that each offer explains; with three or more classes, how far it separates them."""
+        catalogue, knowledge, worth = self.stage.catalogue, self.stage.knowledge, np.zeros(self.items.size)
+        for places, outputs in self._outputs:
+            if catalogue.adapts and chances is not None:
+                worth[places] = catalogue.classes.worth(knowledge.inverse, outputs, chances)
+            else:
+                worth[places] = sum_in_turn(sum_in_turn(outputs * outputs * catalogue.output_weights))
+        return worth
 
     def best(self, chances: np.ndarray | None = None) -> int | None:
-        r"""The offer that is worth most per price; None if there is none of any worth.
+        """The offer that is worth most per price; None if there is none of any worth.
 
-        Worth is the part of the variance that is explained. With three or more classes, of which ``chances``
-        :math:`\pi` are known, it is the squared distance between two classes drawn by :math:`\pi`, on average, in
-        standard deviations within classes: :math:`\sum_k \pi_k D_{kk} - \pi^T D \pi`.
+        With three or more classes ``chances`` are their probabilities.
         """
-        if not self.items.size:
-            return None
-        if chances is None or not self.stage.catalogue.adapts:
-            worth = self.stage.catalogue.explained(self.gains)
-        else:
-            added = self.separations
-            worth = np.diagonal(added, axis1=1, axis2=2) @ chances - (added @ chances) @ chances
-        free = np.where(worth > LEAST_WORTH, np.inf, 0.0)
-        ratios = np.where(self.prices > 0, worth / np.maximum(self.prices, 1), free)
-        best = int(np.argmax(ratios))
-        return best if worth[best] > LEAST_WORTH else None
+        worth = self.worth(chances)
+        ratios = np.divide(worth, self.prices, out=np.full(worth.size, np.inf), where=self.prices > 0)
+        ratios = np.where(worth > LEAST_WORTH, ratios, -np.inf)
+        return int(np.argmax(ratios)) if (worth > LEAST_WORTH).any() else None

@@ -130,9 +130,15 @@ class Visit:
         self._stage = stage
         self._distances = stage.knowledge.distances(distances, np.concatenate([np.zeros((1, 0)), *functions], axis=1))
         self._means = catalogue.model.with_trees(stage.knowledge.predictions(self._distances), self._row[None])
-        self._log_posteriors = catalogue.log_posteriors(self._means, stage.knowledge)
+        self._log_posteriors = catalogue.log_posteriors(self._means, stage.knowledge.unexplained[None])
 
     # What is known now -----------------------------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Means and standard deviations of the model's outputs, and log-probabilities of classes."""
+        deviations = self._catalogue.standard_deviations(self._stage.knowledge.unexplained)
+        return self._means[0], deviations, None if self._log_posteriors is None else self._log_posteriors[0]
 
     @property
     def prediction(self):

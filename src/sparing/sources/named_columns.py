@@ -55,6 +55,15 @@ class NamedColumns(ABC):
         others._numeric = {other: of for other, of in self._numeric.items() if other != name}
         return others, self._column(name)
 
+    def only(self, names: Iterable[str]) -> Self:
+        """A source of these columns, in this order."""
+        some, names = copy(self), list(names)
+        for name in names:
+            if name not in self._numeric:
+                raise _unknown(name, self._numeric)
+        some._numeric = {name: self._numeric[name] for name in names}
+        return some
+
     @abstractmethod
     def _column(self, name: str) -> np.ndarray:
         """All values of a column."""
