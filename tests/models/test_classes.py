@@ -152,7 +152,7 @@ def test_no_class_is_more_certain_than_the_examples_show(learner, n_classes):
     model = BudgetClassifier(budget=2, learner=learner, random_state=0).fit(X, y)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    rarest = model._fit.fitted.classes.priors.min()  # looks and their weights move the frequencies a little
+    rarest = model.learner_.fitted.classes.priors.min()  # looks and their weights move the frequencies a little
     assert 0.7 / n_classes < rarest
     assert probabilities.min() >= rarest / (1 + n) * (1 - 1e-9)
     assert (probabilities.argmax(axis=1) == y).mean() > 1.4 / n_classes
