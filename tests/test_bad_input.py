@@ -320,7 +320,8 @@ def test_predictions_need_finite_values_and_those_of_online_learners_whole_rows(
     if np.isnan(bad) and isinstance(model.learner_, KeepingLearner):
         np.testing.assert_array_equal(model.predict(rows)[:7], model.predict(X)[:7])
         return
-    with pytest.raises(ValueError, match="Input X contains"):
+    words = "a row with NaN needs a description of the attributes" if np.isnan(bad) else "Input X contains infinity"
+    with pytest.raises(ValueError, match=words):
         model.predict(rows)
 
 

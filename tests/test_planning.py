@@ -288,7 +288,7 @@ def test_what_cannot_be_learnt_from_is_refused_and_little_is_warned_of(files):
 )
 def test_an_estimate_is_put_into_words(r2, interval, words):
     facts = {"r2": r2, "r2_interval": interval}
-    bought = {"budget": 4, "cells_": 400, "spent_": 400.0, "learner_": None}
+    bought = {"budget": 4, "cells_": 400, "spent_": 400.0, "learner_": None, "total_budget": None}
     model = SimpleNamespace(report_=facts, n_iter_=100, n_features_in_=8, **bought)
     assert words in " ".join(FitReport(model, None, []).lines())
 
