@@ -67,7 +67,7 @@ def budget_of(data) -> float:
 
 
 def measure(name, seeds, patients=PATIENTS):
-    """Accuracy by way and spend: lists over seeds."""
+    """Accuracy by way and spend: lists over seeds; without those in which few seeds had patients of both classes."""
     data, results = load_medical(name), {}
     budget = budget_of(data)
     for seed in range(seeds):
@@ -83,7 +83,7 @@ def measure(name, seeds, patients=PATIENTS):
                 if model is not None:
                     accuracy = float(np.mean(np.sign(model(X_test)) == y_test))
                     results.setdefault((way, n), []).append((spent, accuracy))
-    return data, results
+    return data, {key: runs for key, runs in results.items() if 2 * len(runs) >= seeds}
 
 
 def draw(axes, name, data, results):
