@@ -69,9 +69,11 @@ def test_variances_of_predictions_from_seen_parts_are_by_explicit_inverses(gauss
 
 @pytest.mark.parametrize("gaussian", REFERENCES.values(), ids=REFERENCES)
 @pytest.mark.parametrize("columns", [None, np.array([0, 0, 0, 1, 1, 2, 3, 4, 4])])
-def test_cells_are_predicted_from_those_of_other_columns_by_explicit_inverses(gaussian, columns, monkeypatch):
-    """Leaving out the cells of one column of an example after the other; several arrays of inverses."""
-    monkeypatch.setattr(risk, "ENTRIES", 200)
+@pytest.mark.parametrize("entries", [200, 20])
+def test_cells_are_predicted_from_those_of_other_columns_by_explicit_inverses(gaussian, columns, entries, monkeypatch):
+    """Leaving out the cells of one column of an example after the other; several arrays of inverses, or examples that
+    are too long for one."""
+    monkeypatch.setattr(risk, "ENTRIES", entries)
     cells = random_cells(70, (0, D))
     summary, covariance = summarize(cells), gaussian.covariance
     owners, expected = np.arange(D) if columns is None else columns, np.zeros(70)

@@ -78,6 +78,13 @@ def explained_by_others(
     columns = np.arange(cells.n_attributes) if columns is None else columns
     for size in np.unique(sizes[sizes > 1]):
         examples = np.flatnonzero(sizes == size)
+        if gaussian.dense is None and int(size) ** 2 > ENTRIES:
+            for example in examples:
+                here = slice(cells.starts[example], cells.starts[example + 1])
+                at, seen = cells.attributes[here], distances[here]
+                errors = _errors_by_factors(gaussian, at, summary.spreads[at], columns[at], seen)
+                gains[example] = np.sum(seen**2 - errors**2)
+            continue
         for some in np.array_split(examples, -(-examples.size * int(size) ** 2 // ENTRIES)):
             places = cells.starts[some][:, None] + np.arange(size)
             at, seen = cells.attributes[places], distances[places]
@@ -87,6 +94,22 @@ def explained_by_others(
             errors = np.linalg.solve(of_columns, precisions @ seen[:, :, None])[:, :, 0]
             gains[some] = np.sum(seen**2 - errors**2, axis=1)
     return gains
+
+
+def _errors_by_factors(gaussian: Gaussian, at, spreads, owners, seen) -> np.ndarray:
+    r"""The errors of :func:`explained_by_others` for one long example, without a matrix of all its cells.
+
+    By Woodbury's identity :math:`P = \Psi^{-1} - H H^T`, where H has as many columns as there are factors.
+    """
+    loadings, noise = gaussian.loadings[at] / spreads[:, None], gaussian.noise[at] / spreads**2
+    scaled = loadings / noise[:, None]
+    inner = np.linalg.cholesky(np.eye(loadings.shape[1]) + loadings.T @ scaled)
+    half = np.linalg.solve(inner, scaled.T).T
+    errors = seen / noise - half @ (half.T @ seen)
+    order = np.argsort(owners, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(owners[order])) + 1):
+        errors[own] = np.linalg.solve(np.diag(1.0 / noise[own]) - half[own] @ half[own].T, errors[own])
+    return errors
 
 
 def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
