@@ -416,7 +416,8 @@ def test_a_total_budget_that_ends_early_and_a_spreadsheet_are_explained(patients
     """Buying ended without a word, and of a spreadsheet only the ends of other names were said."""
     table = read_table("patients.csv", "stay", as_is=True)
     said = "The total budget of 90.00 was used up before all examples had their share."
-    assert fit_table(table, budget=3, total_budget=90).lines()[0].endswith(said)
+    for budget in (3, "auto"):
+        assert fit_table(table, budget=budget, total_budget=90).lines()[0].endswith(said)
     assert "used up" not in fit_table(table, budget=3, total_budget=9000).lines()[0]
     Path("t.xlsx").write_bytes(b"PK")
     assert "t.xlsx is of an unknown kind; save the sheet as CSV" in run("fit", "t.xlsx", "--target", "y").stderr

@@ -76,7 +76,7 @@ class KnownInPart:
         sparing.prediction.Route
         """
         catalogue = self._catalogue("route", costs, groups)
-        if isinstance(known, str | int):
+        if isinstance(known, str | int | np.integer):
             raise ValueError(f"known must be a sequence of columns; got {known!r}: pass [{known!r}].")
         names = known.keys() if hasattr(known, "keys") else known if known is not None else ()
         columns = [checks.column(name, self.n_features_in_, self._names()) for name in names]

@@ -22,7 +22,7 @@ CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best i
 OUTLYING = 0.1  # fraction of examples that may be outliers under a model of the attributes
 LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
-PREDICTED = 1e6  # the same limit, for each fold, where cells are predicted from one another
+PREDICTED = 1e6  # the same limit for predictions of cells from one another, in each fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def splits(cells: Cells, seconds: float) -> list[Split]:
 
 
 def judgeable(cells: Cells, limit: float | None = None) -> Cells:
-    """As many of the examples as can be predicted in reasonable time."""
+    """As many of the examples as can be predicted in reasonable time, at least one."""
     limit = JUDGED if limit is None else limit
     cubes = np.cumsum(np.diff(cells.starts).astype(float) ** 3)
     return cells if cubes.size == 0 or cubes[-1] <= limit else cells.take(cubes <= max(limit, cubes[0]))
@@ -144,7 +144,8 @@ class CrossValidation:
         candidates that are not clearly worse, only those compete whose correlations fit held-out cells best. If none
         fits better than the last candidate, the mean target, whose attributes are uncorrelated, all of them compete.
         The likelihood of an attribute that is rarely anything but zero is mostly that of its zeros, which almost any
-        correlation makes likelier. So candidates whose correlations mislead are left out (:meth:`misleads`).
+        correlation makes likelier. So candidates whose correlations mislead are left out (:meth:`misleads`), unless
+        none remains.
         """
         near = self.indistinguishable(self.losses, candidates, CLEARLY)
         chosen = self._likeliest(near)
