@@ -83,7 +83,7 @@ def plot_comparison(comparison, path, *, title: str = "") -> Path:
     for name, curve in curves.items():
         style = comparison.style(name)
         if min(point.error for point in curve) > top:
-            style |= {"label": f"{style['label']}: above {top:g}"}
+            style = style | {"label": f"{style['label']}: above {top:g}"}
         axes.errorbar(
             [point.cells for point in curve],
             [point.error for point in curve],

@@ -28,9 +28,8 @@ class BudgetRidge(RegressorKnownInPart, RegressorMixin, BudgetEstimator):
     -----
     A constant target gives zero weights, up to rounding, and that constant as intercept. If the pilot of an online
     learner saw no value of an attribute, or only one, the attribute is assumed to be like the others and looked at
-    later. Only values that are
-    bought are read from an array. NaN is an unavailable value; in ``predict`` it is a missing one. If a bought value is
-    infinite, the call is refused and changes nothing.
+    later. Only values that are bought are read from an array. NaN is an unavailable value; in ``predict`` it is a
+    missing one. If a bought value is infinite, the call is refused and changes nothing.
 
     A column of a data frame is one purchase, whatever its type. Text and pandas categories are categorical: the model
     learns what each category adds. ``partial_fit`` refuses a category that was neither in its first rows nor declared

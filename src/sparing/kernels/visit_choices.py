@@ -8,7 +8,7 @@ from sparing.kernels.visits import copy_stage, covariance_of, load_item, make_pu
 REGRESSION, TWO_CLASSES, MORE_CLASSES = range(3)
 STOP = -1  # in place of an item
 LEAST_DISTANCE = 1e-12  # between classes, below which nothing is gained
-LEAST_PIVOT = 1e-10  # of a covariance, relative to its largest variance
+LEAST_PIVOT = 1e-10  # as in models/classes.py
 LEAST_LOG = -25.0  # of a probability over the largest one, below which it is zero
 
 
@@ -99,7 +99,7 @@ def distance_of(rule, stages, stage):
 
 @piece
 def error_of_two(log_odds, distance):
-    """``error_of_two`` of ``models/classes.py``."""
+    """``_error_of_two`` of ``models/classes.py``."""
     p = 1.0 / (1.0 + exp(-log_odds))
     if distance < LEAST_DISTANCE:
         return p if p < 1.0 - p else 1.0 - p
@@ -228,7 +228,7 @@ def choose(offered, rule, stages, of_groups, starts, logs, chances, first, ahead
             k, price = load_item(offered, ahead, 0, item, room)
             if ahead.n_looks[0] + k > ahead.rows.shape[1]:
                 return group
-            make_purchase(offered, rule, ahead, 0, item, room.available, 0, room)
+            make_purchase(offered, rule, ahead, 0, item, room.unavailable, 0, room)
             price = (ahead.spent[0] - stages.spent[stage]) / rule.unit
             if rule.kind == MORE_CLASSES and length & (length - 1):
                 if price > rule.price_of_error * room.error[cases[0]]:

@@ -49,12 +49,12 @@ class Rule(NamedTuple):
     unit: float  # units of money in one
     money: float  # units that a case may cost
     horizon: int  # purchases to look ahead
-    factor: float  # from the regression's outputs to the claims of the classes that are believed
+    factor: float  # ``Classes.belief``
     slope: float
     floor: float  # smallest unexplained part of a contrast between classes
     priors: np.ndarray
     total: np.ndarray  # (m,): variances of the targets
-    least: np.ndarray  # (m,): of which so much is always left
+    least: np.ndarray  # (m,): smallest variances that may be left of them
     share: float
     least_worth: float  # what is worth less is not bought
     draws: np.ndarray  # (n, K): standard normal
@@ -77,12 +77,12 @@ class Room(NamedTuple):
     b: np.ndarray  # (m,)
     noise: np.ndarray  # like the draws
     error: np.ndarray  # to expect of each case as it is
-    available: np.ndarray  # (1, columns): zero
+    unavailable: np.ndarray  # (1, columns): none of an item, for looks ahead
 
 
 @piece(rare=True)
 def copy_stage(stages, stage, to, at):
-    """All that is known at a stage."""
+    """Copy all that is known at a stage."""
     n, d = stages.n_looks[stage], stages.variances.shape[1]
     to.n_looks[at], to.spent[at] = n, stages.spent[stage]
     for t in range(n):
@@ -105,7 +105,7 @@ def copy_stage(stages, stage, to, at):
 
 @piece
 def covariance_of(offered, i, j):
-    """Of two variables."""
+    """The covariance of two variables."""
     if offered.covariance.shape[0]:
         return offered.covariance[i, j]
     found = 0.0
@@ -185,7 +185,7 @@ def look(offered, rule, stages, stage, j, room):
 
 @piece
 def load_item(offered, stages, stage, item, room):
-    """The variables of an item that are left, with their covariances; returns how many, and their price."""
+    """Write the variables of an item that are left to ``room.own``; returns how many, and their price."""
     k, price = 0, 0
     for at in range(offered.starts[item], offered.starts[item + 1]):
         column = offered.members[at]

@@ -178,7 +178,7 @@ class OnlineLearner(Memory, Loop):
         self._state = State(model, alias_table(self._design.probabilities), seen, options)
 
     @property
-    def _told(self) -> State:
+    def _for_kernels(self) -> State:
         """The state for kernels: without running moments if the learner has no use for them, so that less compiles."""
         used = self.center or self.scale is not None or self.estimates_moments
         return self._state if used else self._state._replace(seen=None)
@@ -207,7 +207,7 @@ class OnlineLearner(Memory, Loop):
         self.begin()
         values, y = self._checked(query, values, y)
         weight = self._weight(weight)
-        self._slope.tell(self._told, self._drawn(), values, y, weight)
+        self._slope.tell(self._for_kernels, self._drawn(), values, y, weight)
         self._turn()
 
     def _chunk(self) -> int:
@@ -223,7 +223,7 @@ class OnlineLearner(Memory, Loop):
     def _learn_rows(self, X, y: np.ndarray, weights: np.ndarray | None, first: int, last: int) -> None:
         before = self._count(kernel.SKIPPED)
         self._weighted = self._weighted or weights is not None
-        self._slope.run(self._told, X, y, np.empty(0) if weights is None else weights, first, last)
+        self._slope.run(self._for_kernels, X, y, np.empty(0) if weights is None else weights, first, last)
         if skipped := self._count(kernel.SKIPPED) - before:
             message = (
                 f"{skipped} gradients in {last - first} examples were {LARGEST:g} or larger, and no step was taken"

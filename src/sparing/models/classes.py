@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
 OFFSET_SPREAD = 1.0  # prior standard deviation of the offsets
-LEAST_PIVOT = 1e-10  # of a covariance, relative to its largest variance: it is singular below
+LEAST_PIVOT = 1e-10  # relative to the largest variance; smaller pivots are zero, here and in kernels/visit_choices.py
 DRAWS = 200  # simulations that estimate the expected error for three or more classes
 NODES = 20  # quantiles in their place where a single normal variable moves all classes, as after a single look
 
@@ -92,7 +92,7 @@ class Classes:
     ) -> np.ndarray:
         """Normalised log-probabilities from the regression's predictions, of shape (n, n_classes).
 
-        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        ``of_rows`` has the number of the entry of ``unexplained`` for each row; without it, each row has its own.
         """
         evidence, explained = self._evidence(means, unexplained, of_rows)
         evidence = self.slope * evidence + self.offsets * explained

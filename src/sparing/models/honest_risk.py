@@ -110,6 +110,7 @@ def _explained(targets, predictions, better, share: float, blocks) -> tuple[floa
 
 
 def _risk(explained: float, unseen: float, error: float) -> WholeRowRisk:
+    """The error on whole rows, from many examples."""
     spread = np.sqrt(error**2 + (UNSEEN_DOUBT * unseen) ** 2 + (BASIC_DOUBT * (1.0 - explained)) ** 2)
     return WholeRowRisk(1.0 - explained - unseen, max(float(spread), 1e-6))
 

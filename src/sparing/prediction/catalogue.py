@@ -113,7 +113,7 @@ class Catalogue:
     ) -> np.ndarray | None:
         """The log-probabilities of classes that follow from outputs; None for a regressor.
 
-        ``of_rows`` says which entry of ``unexplained`` is that of each row, if not each has one of its own.
+        ``of_rows`` has the number of the entry of ``unexplained`` for each row; without it, each row has its own.
         """
         return None if self.classes is None else self.classes.log_posteriors(means, unexplained, of_rows)
 

@@ -45,7 +45,7 @@ class SharedStages:
 
     @property
     def n(self) -> int:
-        """How many they are."""
+        """The number of stages."""
         return len(self.stages.n_looks)
 
     @property
@@ -225,5 +225,5 @@ def _room(offered: kernel.Offered, rule: kernel.Rule, errors: np.ndarray) -> ker
         b=np.empty(m),
         noise=np.empty(rule.draws.shape),
         error=errors,
-        available=np.zeros((1, int(np.diff(offered.starts).max())), np.bool_),
+        unavailable=np.zeros((1, int(np.diff(offered.starts).max())), np.bool_),
     )

@@ -100,6 +100,7 @@ def _before_corrections(connection: Connection, study: int, event: int) -> dict[
 
 
 def rows_where(connection: Connection, study: int, *conditions) -> list[ExampleRow]:
+    """The examples of a study that meet some conditions."""
     return [ExampleRow(*row) for row in connection.execute(EXAMPLES.where(*conditions), {"of": study})]
 
 

@@ -47,6 +47,7 @@ def _refuse_others(settings: Settings, row: AskRow, values: Values) -> None:
 
 
 def said_before(books: Books, row: AskRow) -> list[EventRow]:
+    """What was told of an ask before."""
     return books.events([int(number) for number in row.events.split(",")]) if row.events else []
 
 

@@ -10,7 +10,7 @@ TASKS = ("auto", "regression", "classification")
 FEW_NUMBERS = 10  # distinct whole numbers up to which they are classes
 ROWS_PER_NUMBER = 20  # rows per distinct number that are needed for that, since few rows have few numbers by chance
 MOST_CLASSES = 100
-LARGEST_INTEGER = 2**63  # from which on whole numbers are no integers of NumPy
+LARGEST_INTEGER = 2**63  # whole numbers from here on do not fit into NumPy's integers
 
 
 def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, str]:
