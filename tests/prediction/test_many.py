@@ -83,16 +83,34 @@ def test_an_infinite_value_is_refused_and_not_paid_for(few, spent, monkeypatch):
     monkeypatch.setattr(many, "FEW", few)
     X, y = load_breast_cancer(return_X_y=True)
     model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
-    first, second = (model.route()[at].columns[0] for at in (0, 1))
+    second = model.route()[1].columns[0]
     rows = X[200:203].copy()
     rows[1, second] = np.inf
     with pytest.raises(ValueError, match=rf"in row 1 the value of {second} is infinite. It was not paid for"):
         model.buy(rows, ledger=ledger, budget=2)
     assert ledger.spent == spent
-    assert first != second
     for costs in (np.full(30, 2.0), np.ones(29)):
         with pytest.raises(ValueError, match="the ledger has other prices"):
             model.buy(X, ledger=Ledger(costs=costs))
+
+
+class Unchecked(Together):
+    """Answers for many cases with whatever is there."""
+
+    def read_batch(self, examples, queries):
+        return [self.X[example, query] for example, query in zip(examples, queries, strict=True)]
+
+
+def test_of_a_batch_with_an_infinite_value_nothing_is_paid_for():
+    """It was taken for a number, and the probabilities of its case were NaN."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
+    second = model.route()[1].columns[0]
+    rows = X[200:203].copy()
+    rows[1, second] = np.inf
+    with pytest.raises(ValueError, match=f"infinity, in row 1, column {second}"):
+        model.buy(Unchecked(rows), ledger=ledger, budget=2)
+    assert ledger.spent == 3.0  # the first looks at three cases
 
 
 def of_wine(**options):
