@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from learner_cases import kernel_parts
 from sparing.kernels.state import (
     ABSOLUTE,
     LASSO,
@@ -73,9 +74,9 @@ def test_p_follows_the_weights_after_every_round(cls, options, outputs):
     folded = []
     for row in range(300):
         learner.run(X[row : row + 1], y[row : row + 1] if outputs > 1 else y[row : row + 1, 0])
-        model = learner._state.model
+        model, _, _, now = kernel_parts(learner)
         followed = model.tree.copy()
-        rebuild(model, learner._state.options.inner)
+        rebuild(model, now.inner)
         np.testing.assert_array_equal(followed, model.tree)
         folded.append(model.numbers[SCALE_SUM] == 0.0)
     assert np.any(folded)

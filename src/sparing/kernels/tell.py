@@ -281,7 +281,7 @@ def step(model, draws, options, point, phi, weight):
                 model.counts[SKIPPED] += 1
             elif isfinite(longest):
                 move(model, draws, options, point, phi[c], longest, c)
-                if model.numbers[SCALE_SUM, c] == 0.0:  # folded
+                if model.numbers[SCALE_SUM, c] == 0.0:  # only ``fold`` makes it zero
                     changed = model.rows.shape[0]
         if shares_are_stale(model, options.penalty):
             fold(model, phi.size, 1.0, options.penalty)
