@@ -15,7 +15,8 @@ def evidence(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The variance of each item, the size of its weight in a quick fit, and the looks at each of its attributes.
 
-    Variances are upper bounds, unless second moments are known.
+    Variances are upper bounds, unless second moments are known. Without these, columns that hardly varied are taken to
+    be like the others, except categorical ones without a function, whose weight is zero.
     """
     cells = bought.to_learn_from()
     cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
@@ -32,8 +33,8 @@ def evidence(
         used = basis.by_column(used, 0.0)
         spread = basis.by_column(spread, designs.upper_variances(np.zeros(bought.n_attributes), counts))
     variances = shop.total(spread if second_moments is None else second_moments)
-    share = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
-    return variances, share, shop.total(counts) / np.diff(shop.starts)
+    sizes = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
+    return variances, sizes, shop.total(counts) / np.diff(shop.starts)
 
 
 def looks(cells: Cells) -> np.ndarray:
