@@ -73,6 +73,15 @@ def test_columns_of_a_table_are_found_by_name_and_their_text_is_known(tmp_path):
         model.buy(named, budget=2)
 
 
+def with_an_infinite_value():
+    """A model, three cases, and the column that it buys second, which is infinite in the second case."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model, rows = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), X[200:203].copy()
+    second = model.route()[1].columns[0]
+    rows[1, second] = np.inf
+    return model, rows, second
+
+
 @pytest.mark.parametrize(("few", "spent"), [(0, 4.0), (3, 3.0)])
 def test_an_infinite_value_is_refused_and_not_paid_for(few, spent, monkeypatch):
     """A ledger without costs has a price of one for every column, as ``buy`` has by default.
@@ -81,17 +90,13 @@ def test_an_infinite_value_is_refused_and_not_paid_for(few, spent, monkeypatch):
     or not.
     """
     monkeypatch.setattr(many, "FEW", few)
-    X, y = load_breast_cancer(return_X_y=True)
-    model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
-    second = model.route()[1].columns[0]
-    rows = X[200:203].copy()
-    rows[1, second] = np.inf
+    (model, rows, second), ledger = with_an_infinite_value(), Ledger()
     with pytest.raises(ValueError, match=rf"in row 1 the value of {second} is infinite. It was not paid for"):
         model.buy(rows, ledger=ledger, budget=2)
     assert ledger.spent == spent
     for costs in (np.full(30, 2.0), np.ones(29)):
         with pytest.raises(ValueError, match="the ledger has other prices"):
-            model.buy(X, ledger=Ledger(costs=costs))
+            model.buy(rows, ledger=Ledger(costs=costs))
 
 
 class Unchecked(Together):
@@ -103,11 +108,7 @@ class Unchecked(Together):
 
 def test_of_a_batch_with_an_infinite_value_nothing_is_paid_for():
     """It was taken for a number, and the probabilities of its case were NaN."""
-    X, y = load_breast_cancer(return_X_y=True)
-    model, ledger = BudgetClassifier(budget=6, features="linear", random_state=0).fit(X[:200], y[:200]), Ledger()
-    second = model.route()[1].columns[0]
-    rows = X[200:203].copy()
-    rows[1, second] = np.inf
+    (model, rows, second), ledger = with_an_infinite_value(), Ledger()
     with pytest.raises(ValueError, match=f"infinity, in row 1, column {second}"):
         model.buy(Unchecked(rows), ledger=ledger, budget=2)
     assert ledger.spent == 3.0  # the first looks at three cases
