@@ -101,3 +101,14 @@ def test_a_claim_of_more_than_everything_is_replaced_by_what_is_expected():
     assert learnt.variances(impossible, everything)[0, 0] == pytest.approx(4.0 * 0.4, rel=0.01)
     possible = alone.learnt(4.0 * np.array([[0.9]]), held_out(1.0)[1], len(found.targets), expected=0.6)
     assert possible.share == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_model_of_uncorrelated_attributes_explains_no_more_of_whole_rows_than_is_expected():
+    """What is known of parts of rows stays as it is."""
+    claimed, found = held_out(1.0)
+    arguments, alone = (claimed, found, len(found.targets), 0.6), Calibration.of_nothing(4.0 * ONE)
+    learnt, other = alone.learnt(*arguments, correlated=False), alone.learnt(*arguments)
+    everything, little = np.zeros((1, 1, 1)), claimed[None] - 4.0 * 0.3
+    assert learnt.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * 0.4)
+    assert other.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * 0.1, rel=0.5)
+    np.testing.assert_array_equal(learnt.variances(claimed, little), other.variances(claimed, little))

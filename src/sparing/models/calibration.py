@@ -102,11 +102,15 @@ class Calibration:
         alone = _quantile(targets, probability) / np.sqrt(np.where(self.total > 0, self.total, 1.0))
         return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
-    def learnt(self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int, expected: float = 1.0) -> Self:
+    def learnt(
+        self, claimed: np.ndarray, held_out: HeldOut, n_as_seen: int, expected: float = 1.0, correlated: bool = True
+    ) -> Self:
         """The calibration learnt from the first ``n_as_seen`` held-out examples, of which no cell is hidden.
 
         A model of few looks may claim to explain more than all of a target's variance, though from the parts that
         were seen it predicts well. Then no more of it is confirmed than the R² that is ``expected`` of whole rows.
+        Nor is more than that explained by a model of uncorrelated attributes: it counts twice what several of them
+        tell, and held-out examples do not show it as they show few of them.
         """
         targets, predictions, left = (of[:n_as_seen] for of in held_out[:3])
         explained, errors = self._explained(claimed, left), targets - predictions
@@ -120,7 +124,8 @@ class Calibration:
         largest = LARGEST_SHARE if most <= 1.0 else max(expected, 0.0) / most
         share = float(minimize_scalar(loss, bounds=(0.0, largest), method="bounded").x)
         errors = errors / np.sqrt(np.maximum(self._variances(share, explained), np.finfo(float).tiny))
-        return replace(self, share=share, held_out=held_out, errors=np.sort(errors, axis=0))
+        least = self.least if correlated else np.maximum(self.least, (1.0 - expected) * self.total)
+        return replace(self, share=share, least=least, held_out=held_out, errors=np.sort(errors, axis=0))
 
 
 def part_left(share: float, explained: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from sparing.models.bases import Basis, Kind, transformed
 from sparing.models.blocks import block_numbers, standard_error
 from sparing.models.em import StandardizedCells
 from sparing.models.families import Family
-from sparing.models.folds import FOLDS, folds
+from sparing.models.folds import FEWEST, FOLDS, folds
 from sparing.models.gaussian import Candidate
 from sparing.models.risk import SeenParts, explained_by_others, seen_parts
 from sparing.models.summary import Summary
@@ -164,12 +164,14 @@ class CrossValidation:
     def misleads(self, candidate: int) -> bool:
         """Whether a candidate predicts held-out cells from the others of their example worse than their means do."""
         taken = [judgeable(split.judged, PREDICTED) for split in self.parts]
+        if sum(cells.n_examples for cells in taken) < FEWEST:
+            return False
         gains = [
             cells.weights
             * explained_by_others(cells, fits.summary, fits.candidates[candidate].attributes(), fits.columns)
             for cells, fits in zip(taken, self.fits, strict=True)
         ]
-        return bool(gains) and worse(-np.concatenate(gains), np.zeros(1), block_numbers(*taken))
+        return worse(-np.concatenate(gains), np.zeros(1), block_numbers(*taken))
 
     def indistinguishable(
         self, losses: np.ndarray, candidates: Sequence[int], errors: float = STANDARD_ERRORS

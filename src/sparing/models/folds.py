@@ -6,6 +6,7 @@ from sparing.cells import Cells
 from sparing.models.blocks import block_numbers
 
 FOLDS = 4  # of cross-validation
+FEWEST = 10  # examples from which models can be compared
 JUDGES = 20_000  # maximum number of held-out examples that candidates are compared on
 
 

@@ -19,7 +19,7 @@ from sparing.models.cross_validation import (
 )
 from sparing.models.explained import explained
 from sparing.models.families import Family, Size
-from sparing.models.folds import FOLDS, thinned
+from sparing.models.folds import FEWEST, FOLDS, thinned
 from sparing.models.gaussian import Candidate, FittedModel, fitted_model
 from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
 from sparing.models.pair_moments import pair_moments
@@ -33,7 +33,6 @@ from sparing.progress import Progress, Stages, unnoticed
 
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
-FEWEST = 10  # examples from which models can be compared
 AFFORDABLE = 10.0  # estimated seconds of one fit up to which a family competes
 SCOUTING = 15  # EM iterations after which kinds of curves are compared
 SCOUTS = 2_000  # maximum number of examples on which kinds of curves are compared
@@ -224,4 +223,7 @@ def calibrated(
     both = Cells.merge([Cells.merge(store).take(some) for store in stores])
     unexplained = replace(model, trees=None).from_known(rows_with_holes(both)).unexplained
     found = HeldOut(both.targets, np.concatenate(means + spreads * predictions[:, some]), unexplained, both.weights)
-    return replace(model, calibration=model.calibration.learnt(model.conditional.total, found, len(means), expected))
+    calibration = model.calibration.learnt(
+        model.conditional.total, found, len(means), expected, not model.attributes.is_uncorrelated
+    )
+    return replace(model, calibration=calibration)
