@@ -1,13 +1,16 @@
 """The engine behind ``sparing compare``."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sparing import learners
 from sparing.compare import ALGORITHMS, LINE_UPS, algorithm_names, compare
-from sparing.compare.data import Data
-from sparing.compare.running import seed_of_repetition
+from sparing.compare.data import LARGEST_ERROR, Data
+from sparing.compare.result import Comparison, Row
+from sparing.compare.running import cautious_mean, seed_of_repetition
 from sparing.datasets import make_power_law
 
 
@@ -71,9 +74,8 @@ def test_a_row_is_what_the_learner_itself_gives(steep):
     X, y = steep
     result = compare(X, y, budget=4, algorithms=["AERR"], seeds=2, points=1, scale=False, random_state=5)
     row = result.rows[1]
-    data = Data.split(X, y, 4, 0.25, False, 5)
     seed = seed_of_repetition(5, row.repetition)
-    order = np.random.default_rng(seed).permutation(data.y.size)
+    data = Data.split(X, y, 4, 0.25, False, seed)
     learner = learners.AERR(
         100,
         budget=4,
@@ -82,7 +84,7 @@ def test_a_row_is_what_the_learner_itself_gives(steep):
         step_scale=row.strength,
         norm_bound=np.sqrt((data.X**2).sum(axis=1).mean()),
         random_state=seed,
-    ).run(data.X[order], data.y[order])
+    ).run(data.X, data.y)
     error = np.mean((data.X_test @ learner.coef - data.y_test) ** 2) / np.mean(data.y_test**2)
     assert row.error == pytest.approx(error, rel=1e-6)
     assert (row.cells, row.draws) == (learner.cells, learner.draws)
@@ -132,7 +134,8 @@ def test_reading_says_what_the_numbers_say(ridge):
     few = [name for name in ridge.algorithms if not ALGORITHMS[name].whole_rows]
     best = min(few, key=lambda name: ridge.curve(name)[-1].error)
     reading = ridge.reading()
-    assert f"{ALGORITHMS[best].label} did best, with {ridge.curve(best)[-1].error:.3g}" in reading
+    assert f"{ALGORITHMS[best].label} came to {ridge.curve(best)[-1].error:.3g}" in reading
+    assert reading.startswith("At the largest spend, ")
     assert reading.endswith(".")
     assert any("exact second moments" in note for note in ridge.notes())
 
@@ -141,14 +144,98 @@ def test_reading_claims_nothing_within_the_noise():
     rng = np.random.default_rng(1)
     X, noise = rng.normal(size=(600, 20)), rng.normal(size=600)
     options = {"budget": 4, "algorithms": ["AERR", "DDAERR"], "seeds": 5, "points": 1}
-    assert "No algorithm did better than the zero predictor" in compare(X, noise, **options).reading()
-    assert "within one standard deviation" in compare(X, X[:, 0] + 0.1 * noise, **options).reading()
+    assert "no algorithm did better than the zero predictor" in compare(X, noise, **options).reading()
+    assert "is not decided" in compare(X, X[:, 0] + 0.1 * noise, **options).reading()
+
+
+def comparison(errors, n_test=100):
+    """A comparison of these errors of AERR and DDAERR at the only spend, one for each split."""
+    rows = [
+        Row(name, 9.0, at, 9, 9, 9, error, 1.0, 1.0)
+        for name, of in zip(("AERR", "DDAERR"), errors, strict=True)
+        for at, error in enumerate(of)
+    ]
+    return Comparison(rows, ["AERR", "DDAERR"], 300, n_test, 20, 4, 0.5)
+
+
+def test_differences_are_paired_and_compared_with_their_standard_error():
+    """The variance of a mean of three: a third of that of the differences, and another third for overlaps."""
+    varied = np.array([0.1, 0.5, 0.9])
+    far = comparison([varied, varied + np.array([0.02, 0.03, 0.07])])
+    assert far.rows[-1].error > 0.9
+    assert not far.indistinguishable("AERR", "DDAERR")  # the deviation of each is ten times the difference
+    assert "the best of these; DDAERR ended at" in far.reading()
+    gaps = np.array([0.04 - np.sqrt(0.0008), 0.04, 0.04 + np.sqrt(0.0008)])
+    error = np.sqrt(0.0008 * 2 / 3)
+    assert not comparison([varied, varied + gaps + 1.01 * error - 0.04]).indistinguishable("AERR", "DDAERR")
+    near = comparison([varied, varied + gaps + 0.99 * error - 0.04])
+    assert near.indistinguishable("AERR", "DDAERR")
+    assert near.reading().endswith("and whether it is better than DDAERR is not decided.")
+    assert comparison([[0.1], [0.9]]).indistinguishable("AERR", "DDAERR")  # one split has no standard error
+
+
+def test_every_repetition_has_a_test_set_of_its_own():
+    """They shared one, so that the deviation left out what the split decides."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.standard_t(3, size=200)
+    options = {"budget": 2, "algorithms": ["Ridge"], "points": 1, "test_fraction": 0.75 / 3}
+    errors = [row.error for row in compare(X, y, seeds=4, **options).rows]
+    seeds = [seed_of_repetition(0, repetition) for repetition in range(4)]
+    tests = [Data.split(X, y, 2, 0.25, True, seed).y_test for seed in seeds]
+    assert len({tuple(sorted(test - test.mean())) for test in tests}) == 4
+    for error, seed in zip(errors, seeds, strict=True):
+        data = Data.split(X, y, 2, 0.25, True, seed)
+        m = len(data.y) * 2 // 3
+        fitted = ALGORITHMS["Ridge"].make(data.setting(ALGORITHMS["Ridge"], 1.0, 1.0, seed)).fit(data.X[:m], data.y[:m])
+        assert error == pytest.approx(
+            np.mean((fitted.predict(data.X_test) - data.y_test) ** 2) / np.mean(data.y_test**2)
+        )
+
+
+def test_holes_are_filled_with_means_of_the_training_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, 0.0]
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[:, 2] = np.nan
+    data = Data.split(X, y, 2, 0.25, False, 0)
+    order = np.random.default_rng(0).permutation(200)
+    test, train = X[order[:50]], X[order[50:]]
+    filled = np.isnan(test[:, 0])
+    assert filled.any()
+    assert data.X_test[filled, 0] == pytest.approx(np.nanmean(train[:, 0]))
+    assert not data.X[:, 2].any()
+    np.testing.assert_array_equal(data.X[~np.isnan(train)], train[~np.isnan(train)])
+    X[0, 0] = np.inf
+    with pytest.raises(ValueError, match="X contains infinity; put numbers there"):
+        Data.split(X, y, 2, 0.25, False, 0)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("prediction", [1e200, np.nan, np.inf])
+def test_a_run_that_diverges_has_a_large_error_and_prints_nothing(monkeypatch, prediction):
+    """NumPy warned of an overflow in square."""
+
+    class Diverging:
+        def fit(self, X, y):
+            pass
+
+        def predict(self, X):
+            return np.full(X.shape[0], prediction)
+
+    monkeypatch.setitem(ALGORITHMS, "Ridge", replace(ALGORITHMS["Ridge"], make=lambda _: Diverging()))
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    made = compare(X, X[:, 0], budget=2, algorithms=["Ridge"], seeds=2, points=1)
+    assert [row.error for row in made.rows] == [LARGEST_ERROR] * 2
+    assert made.curve("Ridge")[0].deviation == 0
+    assert cautious_mean([1e200, 2e200]) == np.inf
 
 
 def test_reading_says_where_whole_rows_are_better():
     X = np.random.default_rng(2).normal(size=(600, 6))
     reading = compare(X, X @ np.arange(1.0, 7.0), budget=2, algorithms=["AERR", "Ridge"], seeds=2, points=1).reading()
-    assert reading.startswith("Whole rows, where they are available, were better here")
+    assert reading.startswith("At the largest spend, whole rows, where they are available, were better here")
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -209,7 +296,7 @@ def test_with_prices_allowances_are_money_and_whole_rows_cost_what_they_cost():
             assert row.spent > 0.6 * row.allowance
     assert made.curve("Ridge")[-1].cells == made.rows[-1].spent
     assert "a budget of 4 per example" in made.notes()[0]
-    assert "Spending 4 per example" in made.reading()
+    assert "spending 4 per example" in made.reading()
 
 
 def test_equal_prices_of_one_are_no_prices():

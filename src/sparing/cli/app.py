@@ -30,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Seeds = Annotated[int, typer.Option(min=1, help="Repetitions, each with a new order of the rows and new draws.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Repetitions, each with a new split of the rows and new draws.")]
 Points = Annotated[int, typer.Option(min=1, help="How many allowances of attributes to try.")]
 Jobs = Annotated[int, typer.Option(help="Threads to use; -1 is one per core. The result does not depend on it.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Same number, same result.")]

@@ -75,8 +75,8 @@ def compare_command(
 
             runs, picture = ending(output, ".csv"), ending(output, ".png")
             writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
-            reading = {"drop": names_in(drop), "encode": encode, "drop_missing": drop_missing}
-            table = _digits() if demo else read_table(data, target, **reading)
+            reading = {"drop": names_in(drop), "encode": encode or "repeated", "drop_missing": drop_missing}
+            table = _digits() if demo else read_table(data, target, as_is=True, **reading)
             prices = None if costs is None else read_prices(costs, table.names)
             comparison = compare(
                 table.X,
@@ -117,6 +117,19 @@ def _digits():
 
 def _describe(table, scale: bool) -> None:
     """Print how the table is prepared for learning."""
+    (columns, indicators), holes = table.n_encoded, table.n_missing
+    made = (
+        [f"{columns:,} column{'s' * (columns > 1)} of text became {indicators:,} indicators, one per value"]
+        if columns
+        else []
+    )
+    filled = (
+        [f"{holes:,} missing value{'s were' if holes > 1 else ' was'} filled with means of training rows"]
+        if holes
+        else []
+    )
+    if made or filled:
+        print(f"for all algorithms alike: {'; '.join(made + filled)}")
     if table.classes:
         print(f"two classes: {table.classes[0]} is -1, {table.classes[1]} is +1; algorithms regress on these numbers")
     if scale:
@@ -127,7 +140,7 @@ def _show(comparison) -> None:
     """Print the table with its notes and summary. Algorithms are rows, since a dozen columns would not fit."""
     allowances = sorted({row.allowance for row in comparison.rows})
     head = f"{comparison.unit} allowed"
-    title = "Test loss over that of the zero predictor, mean ± standard deviation"
+    title = "Test loss over that of the zero predictor, mean ± deviation over splits"
     table = table_of(title, [head, *(f"{allowance:,.9g}" for allowance in allowances)], words=[head])
     table.padding = 0  # six allowances must fit into 80 columns
     for name in comparison.algorithms:
@@ -138,5 +151,7 @@ def _show(comparison) -> None:
 
 
 def _cell(point) -> str:
+    if point.error >= 1000:
+        return "over 1000"
     error, deviation = (number.removeprefix("0") for number in (f"{point.error:.3f}", f"{point.deviation:.2f}"))
     return f"{error}±{deviation}"

@@ -12,7 +12,7 @@ from sparing import checks
 from sparing.buying.shop import Shop
 from sparing.compare.algorithms import ALGORITHMS, Algorithm, Setting
 from sparing.compare.result import Row
-from sparing.compare.running import cautious_mean, fit, seed_of_repetition
+from sparing.compare.running import cautious_mean, fit
 from sparing.datasets import scale_max_abs
 from sparing.geometry import second_moments
 
@@ -22,6 +22,7 @@ FOLD_ROWS = 500
 REFERENCE_ROWS = 1_000
 SPAN = 64  # the largest allowance over the smallest
 LIMIT = 4.0**7  # largest factor, and one over the smallest
+LARGEST_ERROR = 1e6  # times the zero predictor's: what is reported of runs that diverged
 
 
 @dataclass
@@ -39,10 +40,12 @@ class Data:
 
     @classmethod
     def split(cls, X, y, budget, test_fraction, scale, seed, *, costs=None, groups=None) -> "Data":
-        """Check, split, and scale from the training rows; refuse data without anything to learn."""
+        """Check, split, fill holes and scale from the training rows; refuse data without anything to learn."""
         X = checks.matrix(X)
-        if not np.isfinite(X.data if sparse.issparse(X) else X).all():
-            raise ValueError("X contains NaN or infinity; a comparison needs whole rows.")
+        if sparse.issparse(X) and not np.isfinite(X.data).all():
+            raise ValueError("X is sparse and contains NaN or infinity; fill these values first.")
+        if not sparse.issparse(X) and np.isinf(X).any():
+            raise ValueError("X contains infinity; put numbers there.")
         y = checks.targets(y, X.shape[0])
         if y.shape[1] != 1:
             raise ValueError(f"y has {y.shape[1]} columns; compare one target at a time.")
@@ -60,6 +63,7 @@ class Data:
         order = np.random.default_rng(checks.seed(seed)).permutation(X.shape[0])
         test, train = np.split(order, [ceil(test_fraction * order.size)])
         X, X_test, y, y_test = X[train], X[test], y[train, 0], y[test, 0]
+        X, X_test = _filled(X, X_test)
         if scale:
             X, scaler = scale_max_abs(X, center=not sparse.issparse(X))
             X_test, y, y_test = scaler.transform(X_test), y - y.mean(), y_test - y.mean()
@@ -169,21 +173,25 @@ class Data:
 
     # Running --------------------------------------------------------------------------------------------------------
 
-    def repeat(self, chosen, repetition: int) -> list[Row]:
-        """Run all algorithms at all allowances on one new order of the training rows."""
-        seed = seed_of_repetition(self.seed, repetition)
-        order = np.random.default_rng(seed).permutation(self.y.size)
-        X, y, zero = self.X[order], self.y[order], float(np.mean(self.y_test**2))
-        rows = []
-        for (name, allowance), (radius, strength) in chosen.items():
-            m = self.examples(ALGORITHMS[name], allowance)
-            setting = self.setting(ALGORITHMS[name], radius, strength, seed)
-            run = fit(ALGORITHMS[name], setting, X[:m], y[:m])
-            error = run.loss(self.X_test, self.y_test) / zero
-            spent = m * self.row_price if ALGORITHMS[name].whole_rows else run.spent
-            bought = (m, run.cells, run.draws)
-            rows.append(Row(name, allowance, repetition, *bought, error, setting.radius, strength, spent))
-        return rows
+    def run(self, repetition: int, name: str, allowance: float) -> Row:
+        """Choose settings within the training rows, and run on the first of them, which are in random order."""
+        algorithm = ALGORITHMS[name]
+        radius, strength = self.tune(name, allowance) if algorithm.radii else (1.0, 1.0)
+        m = self.examples(algorithm, allowance)
+        setting = self.setting(algorithm, radius, strength, self.seed)
+        run = fit(algorithm, setting, self.X[:m], self.y[:m])
+        error = min(run.loss(self.X_test, self.y_test) / float(np.mean(self.y_test**2)), LARGEST_ERROR)
+        spent = m * self.row_price if algorithm.whole_rows else run.spent
+        return Row(name, allowance, repetition, m, run.cells, run.draws, error, setting.radius, strength, spent)
+
+
+def _filled(X, X_test) -> tuple[Any, Any]:
+    """Both matrices with the means of the training rows in place of NaN; zero where no training row has a value."""
+    if sparse.issparse(X) or not (np.isnan(X).any() or np.isnan(X_test).any()):
+        return X, X_test
+    counts = np.maximum(1, (~np.isnan(X)).sum(axis=0))
+    means = np.nansum(X, axis=0, dtype=np.float64) / counts
+    return np.where(np.isnan(X), means, X), np.where(np.isnan(X_test), means, X_test)
 
 
 def _least_rows(n_attributes: int) -> int:

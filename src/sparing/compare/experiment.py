@@ -1,15 +1,16 @@
 """Split, tune, run: the papers' experiment on any data."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from sparing import checks
 from sparing.compare.algorithms import ALGORITHMS, LINE_UPS, algorithm_names
 from sparing.compare.data import Data
 from sparing.compare.result import Comparison, Row
+from sparing.compare.running import seed_of_repetition
 from sparing.geometry import improvement_ratio
 
 
@@ -35,6 +36,7 @@ def compare(
     Parameters
     ----------
     X, y : matrix of shape (n_examples, n_attributes), dense or CSR, and one target per example
+        NaN in a dense matrix is filled with the mean of the training rows, for all algorithms alike.
     budget : int or float
         Attributes of one example that an attribute-efficient algorithm may look at; with ``costs``, money for each
         example.
@@ -48,12 +50,12 @@ def compare(
     algorithms : list of str, optional
         Names in :data:`sparing.compare.ALGORITHMS`.
     seeds : int
-        Repetitions, each with a new order of the training data and new draws.
+        Repetitions, each with a new split into training and test rows and new draws.
     points : int
         Allowances of attributes, from a 64th of budget times training rows (or the least that suffices for learning)
         to all of it. Algorithms on whole rows do not run at allowances that buy too few of them.
     test_fraction : float
-        Fraction of the rows used for the test error, and for nothing else.
+        Fraction of the rows used for the test error of a repetition, and for nothing else in it.
     scale : bool
         The papers' scaling: attributes are centred (unless sparse) and divided by their largest absolute value, and
         the target is centred, all from training data. The zero predictor is then the training mean.
@@ -79,32 +81,29 @@ def compare(
     if unable and algorithms is not None:
         raise ValueError(f"{unable[0]} knows no prices; leave it out, or compare without costs.")
     names = [name for name in names if name not in unable]
-    data = Data.split(X, y, budget, test_fraction, scale, random_state, costs=costs, groups=groups)
-    allowances = data.allowances(checks.whole("points", points))
-    tasks = [(n, a) for a in reversed(allowances) for n in names if data.affords(ALGORITHMS[n], a)]
-    searched = [task for task in tasks if ALGORITHMS[task[0]].radii]
-    work = sum(allowance for _, allowance in searched)
+    points = checks.whole("points", points)
     report = progress or (lambda part: None)
-    repetitions = [(repetition,) for repetition in range(checks.whole("seeds", seeds))]
     rows: list[Row] = []
-
-    def repeat(settings, share: float) -> None:
-        for _, some in _in_parallel(jobs, partial(data.repeat, settings), repetitions if settings else []):
-            rows.extend(some)
-            report(share / seeds)
-
-    # Algorithms without a search start first, since the search has to import scikit-learn.
-    free = {task: (1.0, 1.0) for task in tasks if task not in searched}
-    repeat(free, 0.3 if searched else 1.0)
-    chosen: dict[tuple[str, float], tuple[float, float]] = {}
-    for task, best in _in_parallel(jobs, data.tune, searched):
-        chosen[task] = best
-        report((0.4 if free else 0.7) * task[1] / work)
-    repeat(chosen, 0.3)
+    ratios = []
+    for repetition in range(checks.whole("seeds", seeds)):
+        seed = seed_of_repetition(checks.seed(random_state), repetition)
+        data = Data.split(X, y, budget, test_fraction, scale, seed, costs=costs, groups=groups)
+        ratios.append(improvement_ratio(data.moments, ALGORITHMS[names[0]].penalty))
+        tasks = [
+            (repetition, name, allowance)
+            for allowance in reversed(data.allowances(points))
+            for name in names
+            if data.affords(ALGORITHMS[name], allowance)
+        ]
+        # Algorithms without a search start first, since the search has to import scikit-learn.
+        tasks.sort(key=lambda task: bool(ALGORITHMS[task[1]].radii))
+        work = sum(allowance for *_, allowance in tasks)
+        for (*_, allowance), row in _in_parallel(jobs, data.run, tasks):
+            rows.append(row)
+            report(allowance / work / seeds)
     rows.sort(key=lambda row: (names.index(row.algorithm), row.allowance, row.repetition))
-    ratio = improvement_ratio(data.moments, ALGORITHMS[names[0]].penalty)
     sizes = data.X.shape[0], data.X_test.shape[0], data.X.shape[1]
-    return Comparison(rows, names, *sizes, data.budget, ratio, costs is not None)
+    return Comparison(rows, names, *sizes, data.budget, float(np.mean(ratios)), costs is not None)
 
 
 def _in_parallel(jobs: int, task: Callable, arguments: list[tuple]) -> Iterator[tuple[tuple, Any]]:

@@ -87,47 +87,80 @@ class Comparison:
             )
         return said
 
+    def indistinguishable(self, one: str, other: str) -> bool:
+        """Whether the errors at the largest spend differ by no more than the standard error of their difference.
+
+        Differences are paired: each is of two runs on the same split. Training rows of different splits overlap, so
+        the variance is that of Nadeau & Bengio (2003). A single split has no standard error and tells nothing apart.
+        """
+        last = [self.curve(name)[-1].allowance for name in (one, other)]
+        errors = [
+            np.array([row.error for row in self.rows if (row.algorithm, row.allowance) == of])
+            for of in zip((one, other), last, strict=True)
+        ]
+        differences = errors[0] - errors[1]
+        if len(differences) < 2:
+            return True
+        variance = differences.var(ddof=1) * (1 / len(differences) + self.n_test / self.n_train)
+        return bool(abs(differences.mean()) <= np.sqrt(variance))
+
     def reading(self) -> str:
-        """The result in one sentence."""
+        """The result in a few sentences, all of them about the largest spend."""
         last = {name: curve[-1] for name in self.algorithms if (curve := self.curve(name))}
-        few = sorted((n for n in last if not ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
-        whole = sorted((n for n in last if ALGORITHMS[n].whole_rows), key=lambda n: last[n].error)
-        parts = []
         if last and min(point.error for point in last.values()) > 0.98:
             return (
-                "No algorithm did better than the zero predictor: there is nothing here to learn, or too little data."
+                "At the largest spend, no algorithm did better than the zero predictor: there is nothing here to "
+                "learn, or too little data."
             )
+        order = sorted(last, key=lambda name: last[name].error)
+        few = [name for name in order if not ALGORITHMS[name].whole_rows]
+        whole = [name for name in order if ALGORITHMS[name].whole_rows]
+        parts = []
+        if few and whole and self.indistinguishable(few[0], whole[0]):
+            parts.append("whether a few values of many rows or whole rows are better is not decided")
+        elif few and whole and whole[0] == order[0]:
+            parts.append("whole rows, where they are available, were better here")
+        parts += [
+            self._ranking(names, last) for names in sorted(filter(None, (few, whole)), key=lambda of: of != whole)
+        ]
+        return f"At the largest spend, {'; '.join(parts)}."
+
+    def _ranking(self, names: list[str], last: dict[str, Point]) -> str:
+        """What the best of these algorithms came to, which ones it is indistinguishable from, and the worst."""
+        best, *others = names
+        end, labels = last[best], {name: ALGORITHMS[name].label for name in names}
         amount = "a spend of {:,.0f}" if self.priced else "{:,.0f} attributes"
-        if few and whole and last[whole[0]].error < last[few[0]].error:
-            end = last[whole[0]]
-            parts.append(
-                f"whole rows, where they are available, were better here: {ALGORITHMS[whole[0]].label} came to "
-                f"{end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
-            )
-        if few:
-            best, end = few[0], last[few[0]]
-            looking = f"looking at {self.budget} of {self.n_attributes} attributes per example"
-            parts.append(
-                f"{f'spending {self.budget:g} per example' if self.priced else looking}, {ALGORITHMS[best].label} did "
-                f"best, with {end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
-            )
-            if len(few) > 1:
-                labels = ALGORITHMS[best].label, ALGORITHMS[few[-1]].label
-                parts.append(_against(self.curve(best), last[few[-1]], *labels, "less" if self.priced else "fewer"))
-        if whole and (not few or last[whole[0]].error >= last[few[0]].error):
-            parts.append(
-                f"with whole rows, {ALGORITHMS[whole[0]].label} came to {last[whole[0]].error:.3g} for "
-                f"{last[whole[0]].cells:,.0f}"
-            )
-        sentence = "; ".join(parts)
-        return sentence[0].upper() + sentence[1:] + "."
+        if ALGORITHMS[best].whole_rows:
+            way = "with whole rows"
+        elif self.priced:
+            way = f"spending {self.budget:g} per example"
+        else:
+            way = f"looking at {self.budget} of {self.n_attributes} attributes per example"
+        rivals = [labels[name] for name in others if self.indistinguishable(best, name)]
+        did = f"{labels[best]} came to {end.error:.3g} of the zero predictor's error for {amount.format(end.cells)}"
+        said = f"{way}, {did}"
+        if rivals:
+            said += f", and whether it is better than {_or(rivals)} is not decided"
+        elif others:
+            said += ", the best of these"
+        if others and len(rivals) < len(others) and not ALGORITHMS[best].whole_rows:
+            less = "less" if self.priced else "fewer"
+            said += "; " + _against(self.curve(best), last[others[-1]], labels[best], labels[others[-1]], less)
+        return said
+
+
+def _or(names: list[str]) -> str:
+    """
+    >>> _or(["AERR", "DDAERR", "AER"])
+    'AERR, DDAERR or AER'
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _against(curve: list[Point], other: Point, best: str, label: str, fewer: str) -> str:
     """How many fewer attributes, or how much less money, the best algorithm needed for the final error of another."""
     said = f"{label} ended at {other.error:.3g} for {other.cells:,.0f}"
-    if curve[-1].error + curve[-1].deviation > other.error:
-        return f"{said}, which is within one standard deviation"
     reached = next(point for point in curve if point.error <= other.error)
     times = other.cells / reached.cells
     return f"{said}, an error that {best} reached with {times:.2g} times {fewer}" if times > 1.05 else said

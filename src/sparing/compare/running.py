@@ -19,8 +19,10 @@ class FittedRun(NamedTuple):
     spent: float  # on these values, if the algorithm knows prices; otherwise their number
 
     def loss(self, X, y) -> float:
-        """Mean squared error on whole rows."""
-        return float(np.mean((self.predict(X) - y) ** 2))
+        """Mean squared error on whole rows; infinite if the run diverged."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss = float(np.mean((self.predict(X) - y) ** 2))
+        return np.inf if np.isnan(loss) else loss
 
 
 def fit(algorithm: Algorithm, setting: Setting, X, y) -> FittedRun:
@@ -49,4 +51,5 @@ def cautious_mean(losses) -> float:
     """The mean plus its standard error; infinite if a run diverged, so that its setting is never chosen."""
     if not np.isfinite(losses).all():
         return np.inf
-    return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(len(losses)))
+    with np.errstate(over="ignore"):  # the square of a large loss may be infinite
+        return float(np.mean(losses) + np.std(losses, ddof=1) / sqrt(len(losses)))

@@ -42,10 +42,11 @@ def read_columns(path: Path, target: str | None, drop) -> tuple[Any, list, str]:
     return attributes, values, target
 
 
-def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
-    """The columns of a frame as float64, and their names.
+def numbers_of(frame, encode: bool | str, file: str) -> tuple[np.ndarray, list[str], list[str]]:
+    """The columns of a frame as float64, their names, and the column of the frame that each one comes from.
 
-    Dates are days since the first; text is indicators, one per value, or refused.
+    Dates are days since the first; text is indicators, one per value, or refused. With ``encode="repeated"``, text that
+    differs in every row is left out.
     """
     dates = [at for at, dtype in enumerate(frame.dtypes) if dtype.kind == "M"]
     frame = frame.copy() if dates else frame
@@ -65,13 +66,16 @@ def numbers_of(frame, encode: bool, file: str) -> tuple[np.ndarray, list[str]]:
             {"encode": True, "drop": words},
         )
     numbers, used = _numbers(frame, numeric, flags), [names[i] for i in numeric]
-    parts = [numbers]
+    parts, origins = [numbers], list(used)
     for i in other:
+        if encode == "repeated" and frame.iloc[:, i].dropna().astype(str).is_unique:
+            continue
         indicators, levels = _indicators(frame.iloc[:, i], names[i])
         parts.append(indicators)
         used += [f"{names[i]}={value}" for value in levels]
+        origins += [names[i]] * len(levels)
     refuse_repeated(used, f"{file} with its indicators")
-    return np.concatenate(parts, axis=1) if other else numbers, used
+    return np.concatenate(parts, axis=1) if other else numbers, used, origins
 
 
 def read_frame(path: Path, text: Collection[str] = ()) -> Any:

@@ -1,6 +1,6 @@
 """Tables from files of any supported kind: attributes and a target."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,27 @@ class Table:
     why: str = ""
     dropped: tuple[str, ...] = ()  # columns left out on request
     n_without_target: int = 0  # of the rows that were left out
+    columns: tuple[str, ...] = ()  # of a file of columns: the one that each attribute comes from
+    identifiers: tuple[str, ...] = ()  # columns of text left out because it differs in every row
+
+    @property
+    def n_missing(self) -> int:
+        """The number of missing values, each counted once, however many indicators its column has."""
+        return int(_one_per_column(_holes(self.X), self.columns).sum())
+
+    @property
+    def n_encoded(self) -> tuple[int, int]:
+        """Columns of text, and indicators made of them."""
+        made = [of for name, of in zip(self.names, self.columns, strict=False) if name != of]
+        return len(set(made)), len(made)
 
     def lines(self) -> list[str]:
         """What was read, and what was left out and why, in sentences."""
         said = [f"{len(self.y):,} rows, {len(self.names):,} attributes, target {self.target!r}"]
         if self.dropped:
             said.append(f"left out as asked: {', '.join(self.dropped)}")
+        if self.identifiers:
+            said.append(f"left out, because its text differs in every row: {', '.join(self.identifiers)}")
         without = {"without a target": self.n_without_target}
         without["with a missing value"] = self.n_dropped - self.n_without_target
         if self.n_dropped:
@@ -63,8 +78,9 @@ def read_table(
     target : str, optional
         A column; for npz the name of an array in the file (by default ``y`` or ``target``), or a .npy file.
     drop : names of columns to leave out
-    encode : bool
-        Turn each column that is not numeric into indicators, one per value. Otherwise such columns are refused.
+    encode : bool or "repeated"
+        Turn each column that is not numeric into indicators, one per value. Otherwise such columns are refused. With
+        "repeated", columns of text that differs in every row are left out.
     drop_missing : bool
         Leave out rows with a missing value. Otherwise missing values are refused.
     as_is : bool
@@ -85,6 +101,8 @@ def read_table(
         raise InputError(
             f"{target!r} is both the target and a column to leave out", "take it from {drop}", {"drop": None}
         )
+    columns: list[str] = []
+    identifiers: list[str] = []
     if path.suffix.lower() == ".npz":
         X, values, names, target = read_arrays(path, target)
         refuse_unknown(drop, names, "column", path.name)
@@ -94,13 +112,15 @@ def read_table(
         X, values, target = read_columns(path, target, drop)
         names = list(X.columns)
         if encode or not as_is:
-            X, names = numbers_of(X, encode, path.name)
+            there = [name for name, empty in zip(names, X.isna().all(), strict=True) if not empty]
+            X, names, columns = numbers_of(X, encode, path.name)
+            identifiers = [name for name in there if name not in set(columns)]
     _refuse_infinity(X, names)
     n_without_target = sum(map(_is_missing, values))
-    X, values, n_dropped = _without_missing(X, values, names, target, drop_missing, as_is)
+    X, values, n_dropped = _without_missing(X, values, columns or names, target, drop_missing, as_is)
     task = None if task is None else checks.one_of("task", task, TASKS)
     table = labelled(X, values, names, target, task, n_dropped=n_dropped, drop=drop)
-    return replace(table, n_without_target=n_without_target)
+    return replace(table, n_without_target=n_without_target, columns=tuple(columns), identifiers=tuple(identifiers))
 
 
 def labelled(X, values: list, names: list[str], target: str, task: str | None, *, n_dropped: int = 0, drop=()) -> Table:
@@ -156,6 +176,11 @@ def _holes(X) -> np.ndarray:
     return np.isnan(X) if isinstance(X, np.ndarray) else X.isna().to_numpy()
 
 
+def _one_per_column(holes: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Holes in the columns of a file: all indicators of a column are missing where its value is."""
+    return holes[:, list({name: i for i, name in reversed(list(enumerate(columns)))}.values())] if columns else holes
+
+
 def _without_missing(X, values: list, names: list[str], target: str, drop_missing: bool, as_is: bool):
     """The rows without missing values. Others are refused, or dropped, or (if they have a target) kept ``as_is``."""
     absent = np.array([_is_missing(value) for value in values])
@@ -166,10 +191,10 @@ def _without_missing(X, values: list, names: list[str], target: str, drop_missin
         return X, values, 0
     bad = holes.any(axis=1) | absent
     if not drop_missing:
-        where = [names[i] for i in np.flatnonzero(holes.any(axis=0))] + [target] * bool(absent.any())
-        said = f"{these(where, 'column')} missing {int(holes.sum() + absent.sum())} values"
+        where = list(dict.fromkeys(names[i] for i in np.flatnonzero(holes.any(axis=0)))) + [target] * bool(absent.any())
+        said = f"{these(where, 'column')} missing {int(_one_per_column(holes, names).sum() + absent.sum())} values"
         if bad.all():  # no row would be left
-            mostly = [names[i] for i in np.flatnonzero(2 * holes.sum(axis=0) > len(values))]
+            mostly = list(dict.fromkeys(names[i] for i in np.flatnonzero(2 * holes.sum(axis=0) > len(values))))
             raise InputError(
                 f"{said}, at least one in every row",
                 "fill them, or leave columns out with {drop}",
