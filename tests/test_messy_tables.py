@@ -421,3 +421,25 @@ def test_a_total_budget_that_ends_early_and_a_spreadsheet_are_explained(patients
     assert "used up" not in fit_table(table, budget=3, total_budget=9000).lines()[0]
     Path("t.xlsx").write_bytes(b"PK")
     assert "t.xlsx is of an unknown kind; save the sheet as CSV" in run("fit", "t.xlsx", "--target", "y").stderr
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_words_among_the_numbers_of_a_target_are_named():
+    """The target was said to have too many classes, or was taken for classes without a word."""
+    rng = np.random.default_rng(0)
+    for rows in (60, 380):
+        frame = pd.DataFrame(rng.normal(size=(rows, 2)), columns=["a", "b"])
+        frame["y"] = [f"€{price:,}" for price in rng.permutation(10**6)[:rows]]
+        frame.loc[[1, 40], "y"], frame.loc[9, "y"], frame.loc[5, "y"] = "on request", "sold", "-"
+        frame.to_csv("t.csv", index=False)
+        said = (
+            f"sparing: the target 'y' is a number in {rows - 4} of {rows} rows, but 'on request', '-', 'sold' in rows 2, 6, 10, "
+            "41; leave these fields empty, and their rows are left out"
+        )
+        assert run("fit", "t.csv", "--target", "y", "--budget", 2).stderr == (
+            f"{said}, or pass --task classification if the numbers are classes.\n"
+        )
+        assert run("compare", "t.csv", "--target", "y", "--budget", 2).stderr == f"{said}.\n"
+    frame.loc[[1, 5, 9, 40], "y"] = ""
+    frame.to_csv("t.csv", index=False)
+    assert run("fit", "t.csv", "--target", "y", "--budget", 2).exit_code == 0
