@@ -433,8 +433,8 @@ def test_words_among_the_numbers_of_a_target_are_named():
         frame.loc[[1, 40], "y"], frame.loc[9, "y"], frame.loc[5, "y"] = "on request", "sold", "-"
         frame.to_csv("t.csv", index=False)
         said = (
-            f"sparing: the target 'y' is a number in {rows - 4} of {rows} rows, but 'on request', '-', 'sold' in rows 2, 6, 10, "
-            "41; leave these fields empty, and their rows are left out"
+            f"sparing: the target 'y' is a number in {rows - 4} of {rows} rows, but 'on request', '-', 'sold' in rows "
+            "2, 6, 10, 41; leave these fields empty, and their rows are left out"
         )
         assert run("fit", "t.csv", "--target", "y", "--budget", 2).stderr == (
             f"{said}, or pass --task classification if the numbers are classes.\n"

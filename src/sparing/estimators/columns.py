@@ -13,7 +13,8 @@ import numpy as np
 
 from sparing.estimators.odd_columns import constant, distinct_text, odd_text
 
-NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
+NUMBER, DATE, CATEGORY, NOTHING, CONSTANT = "number", "date", "category", "nothing", "constant"
+USELESS = (NOTHING, CONSTANT)
 LEAST_ROWS = 20  # rows from which a column of distinct values looks like an identifier
 LISTED = 8  # categories in a message
 DAY = np.timedelta64(1, "D")
@@ -44,8 +45,9 @@ class Columns:
     ----------
     names : list
         The labels of the columns.
-    kinds : list of {"number", "date", "category", "nothing"}
-        "nothing" is a useless column: empty, or text that differs in every row.
+    kinds : list of {"number", "date", "category", "nothing", "constant"}
+        The last two are useless columns: empty ones, and text of which no value is frequent; numbers and dates that
+        are the same in all rows.
     categories : list of arrays of str
         The categories of each column, in the order of their codes; empty if it is not categorical.
     first_days : array of datetime64
@@ -71,7 +73,7 @@ class Columns:
     def levels(self) -> np.ndarray:
         """The number of categories of each column, 0 for numbers and dates, 1 for a useless column."""
         return np.array([
-            len(of) if kind == CATEGORY else int(kind == NOTHING)
+            len(of) if kind == CATEGORY else int(kind in USELESS)
             for kind, of in zip(self.kinds, self.categories, strict=True)
         ])  # fmt: skip
 
@@ -90,7 +92,7 @@ class Columns:
         if set(self.kinds) == {NUMBER} and all(isinstance(of, np.dtype) and of.kind != "O" for of in frame.dtypes):
             return frame
         numbers = np.empty(frame.shape)
-        makers = {NUMBER: self._numbers, DATE: self._days, CATEGORY: self._codes, NOTHING: _zeros}
+        makers = {NUMBER: self._numbers, DATE: self._days, CATEGORY: self._codes, NOTHING: _zeros, CONSTANT: _zeros}
         for kind, make in makers.items():
             places = [at for at, of in enumerate(self.kinds) if of == kind]
             if places:
@@ -178,12 +180,17 @@ def as_number(at: int, value, name=None) -> float:
         raise ValueError(f"column {at if name is None else name!r} is numeric; got {value!r}.") from None
 
 
-def learn_columns(frame) -> tuple[Columns, list[str]]:
-    """The columns of a frame, and warnings about odd ones."""
+def learn_columns(frame, *, whole: bool = True) -> tuple[Columns, list[str]]:
+    """The columns of a frame, and warnings about odd ones.
+
+    If these are the ``whole`` data, columns that are constant, or text without a frequent value, are useless. Of a part
+    of the data only empty columns and identifiers are.
+    """
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"two columns are named {twice!r}; rename one of them.")
     names, kinds, categories, first_days, notes = list(frame.columns), [], [], [], []
+    consequence = "it is never bought" if whole else "looks at it are wasted"
     for at, name in enumerate(names):
         column = frame.iloc[:, at]
         kind, found, first = _kind(column, name), np.array([], dtype=str), np.datetime64("NaT", "ns")
@@ -195,7 +202,8 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             dates = _dates(column, name)
             first = np.nanmin(dates)
             if n_seen >= LEAST_ROWS and first == np.nanmax(dates):
-                notes.append(constant(column, name, "looks at it are wasted"))
+                kind = CONSTANT if whole else kind
+                notes.append(constant(column, name, consequence))
         elif kind == CATEGORY:
             found = _categories(column)
             if _all_distinct(column, n_seen):
@@ -204,9 +212,12 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             elif len(found) == 1 and n_seen >= LEAST_ROWS:
                 notes.append(constant(column, name, "it is never bought"))
             elif not hasattr(column, "cat"):
-                notes += odd_text(column, name)
+                note, useless = odd_text(column, name, consequence)
+                kind, found = (NOTHING, found[:0]) if useless and whole else (kind, found)
+                notes += [note] if note else []
         elif n_seen >= LEAST_ROWS and column.min() == column.max():  # cheaper than counting values
-            notes.append(constant(column, name, "looks at it are wasted"))
+            kind = CONSTANT if whole else kind
+            notes.append(constant(column, name, consequence))
         elif _is_whole(column) and _all_distinct(column, n_seen):
             notes.append(
                 f"column {name!r} is a different whole number in every row; if it is an identifier, leave it out."

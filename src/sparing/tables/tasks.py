@@ -1,6 +1,7 @@
 """The rule that decides whether a target is a number or a class, unless the user does."""
 
 from datetime import date
+from itertools import chain
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def refuse_words_among_numbers(values: list, target: str, task: str | None) -> N
     """Refuse a target that is a number but for a few words, unless its numbers are classes by request."""
     if task == "classification" or not (words := words_among_numbers(values)):
         return
-    rows = [1 + place for place in sorted(sum(words.values(), []))]
+    rows = [1 + place for place in sorted(chain.from_iterable(words.values()))]
     known = sum(value is not None for value in values)
     advice = "leave these fields empty, and their rows are left out"
     raise InputError(
