@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sparing.files import InputError, write_csv
 from sparing.tables.names import refuse_unknown, these
+from sparing.tables.numbers import number_shown
 
 SHOWN = 5  # rows of predictions that are printed
 
@@ -54,6 +55,7 @@ def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the da
     if not whole.all():
         notes.append(f"{np.sum(~whole):,} of {whole.size:,} rows miss a value; they get no prediction.")
     made = _columns(model, X[whole] if not whole.all() else X, partly)
+    notes += _at_edges(model, made["prediction"])
     columns, values = [*keep, *made], np.full((len(made), whole.size), "", dtype=object)
     values[:, whole] = list(made.values())
     kept = [rows[name].tolist() for name in keep]
@@ -106,6 +108,20 @@ def _unseen_categories(model, frame) -> list[str]:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             notes.append(f"column {name!r}: {new[0]!r}{more} never seen when the model was fitted: taken as unknown.")
     return sorted(notes)
+
+
+def _at_edges(model, predictions: list) -> list[str]:
+    """A note about predictions that were cut off at the least or the largest of the targets seen."""
+    seen = getattr(getattr(model.learner_, "fitted", None), "target_range", None)
+    if hasattr(model, "classes_") or seen is None or model._several:
+        return []
+    (low,), (high,) = seen
+    if not (n := sum(prediction in (low, high) for prediction in predictions)):
+        return []
+    return [
+        f"{n:,} prediction{'s lie' if n > 1 else ' lies'} at the edge of the targets seen ({number_shown(low, 5)} to "
+        f"{number_shown(high, 5)}), beyond which the model does not predict."
+    ]
 
 
 def _matrix(model, X, source: str):

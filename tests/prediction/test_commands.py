@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 from sparing import BudgetRidge
 from sparing.cli.route_and_visit import column_of, hold_visit, prices_of, show_route, standing, values_in
 from sparing.plotting import plot_route
-from sparing.predicting import refuse_unseen
+from sparing.predicting import predict_rows, refuse_unseen
 
 
 @pytest.fixture(scope="module")
@@ -108,5 +108,28 @@ def test_columns_without_names_go_by_number(model):
 
 def test_large_numbers_are_written_as_prices_are():
     """A house stood there as 3.6367e+05 ± 1.28e+05."""
-    visit = SimpleNamespace(proba=None, prediction=363_672.4, std=128_047.0, spent=0.0)
+    visit = SimpleNamespace(proba=None, prediction=363_672.4, std=128_047.0, spent=0.0, edge="")
     assert standing(visit, []) == "prediction 363,672 ± 128,047, spent 0.00"
+
+
+def test_predictions_at_the_edge_of_the_targets_seen_are_pointed_out(monkeypatch, capsys):
+    """An extreme case was predicted as exactly the largest target, without a word."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    y = 1e6 * (X["a"] + X["b"])
+    model = BudgetRidge(2, random_state=0).fit(X, y)
+    rows = pd.DataFrame({"a": [9.0, 0.0, -9.0], "b": [9.0, 0.0, -9.0]})
+    found = predict_rows(model, rows)
+    assert [row[0] for row in found.rows] == [y.max(), pytest.approx(0.0, abs=1e5), y.min()]
+    ends = f"({y.min():,.0f} to {y.max():,.0f})"
+    assert found.notes == [
+        f"2 predictions lie at the edge of the targets seen {ends}, beyond which the model does not predict."
+    ]
+    assert predict_rows(model, rows[:1]).notes[0].startswith("1 prediction lies at the edge")
+    assert predict_rows(model, rows[1:2]).notes == []
+    answering(monkeypatch, "9", "9")
+    hold_visit(model.visit(), ["a", "b"], [])
+    shown = capsys.readouterr().out
+    assert shown.count("(the largest target seen; predictions stay within their range), spent 2.00") == 1
+    assert "target seen" not in shown.splitlines()[0]
+    assert model.visit({"a": -9.0, "b": -9.0}).edge == "the least"
