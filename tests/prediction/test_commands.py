@@ -133,3 +133,20 @@ def test_predictions_at_the_edge_of_the_targets_seen_are_pointed_out(monkeypatch
     assert shown.count("(the largest target seen; predictions stay within their range), spent 2.00") == 1
     assert "target seen" not in shown.splitlines()[0]
     assert model.visit({"a": -9.0, "b": -9.0}).edge == "the least"
+
+
+def test_answers_are_numbers_as_tables_write_them(monkeypatch, capsys):
+    """A model of a file with decimal commas refused answers with decimal commas."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 3)) + 100.0, columns=["area", "fee", "ward"])
+    X["ward"] = rng.choice(["5 %", "6 %"], 80)
+    model = BudgetRidge(3, random_state=0).fit(X, X["area"] + X["fee"] + (X["ward"] == "5 %"))
+    visit = model.visit()
+    answers = {"area": iter(["1,200", "80,5"]), "fee": iter(["big", "118,00 €"]), "ward": iter(["5 %"])}
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers[prompt.strip(" :")]))
+    hold_visit(visit, list(X), [], partial(refuse_unseen, model))
+    shown = capsys.readouterr().out
+    assert "column 'area' is numeric; write '1,200' as 1200 or as 1.2, whichever is meant." in shown
+    assert "column 'fee' is numeric; got 'big'." in shown
+    told = model.visit({"area": 80.5, "fee": 118.0, "ward": "5 %"})
+    assert (visit.prediction, visit.known["ward"]) == (pytest.approx(told.prediction), "5 %")

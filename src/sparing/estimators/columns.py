@@ -3,6 +3,7 @@
 Each column stays one attribute, which is bought, priced and reported under its own name; its values become numbers.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sparing.estimators.odd_columns import constant, distinct_text, odd_text
+from sparing.tables.numbers import numbers_written
 
 NUMBER, DATE, CATEGORY, NOTHING, CONSTANT = "number", "date", "category", "nothing", "constant"
 USELESS = (NOTHING, CONSTANT)
@@ -173,11 +175,19 @@ class Columns:
 
 
 def as_number(at: int, value, name=None) -> float:
-    """A value of a numeric column as a number; NaN if it is missing."""
+    """A value of a numeric column as a number; NaN if it is missing. Text is read as in tables, such as "118,00 €"."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"column {at if name is None else name!r} is numeric; got {value!r}.") from None
+        written = numbers_written([value], commas_separate=False) if isinstance(value, str) else None
+    column = f"column {at if name is None else name!r} is numeric"
+    if written is None:
+        raise ValueError(f"{column}; got {value!r}.")
+    numbers, doubtful = written
+    if doubtful and re.search(r"\d,\d{3}$", value.strip()):
+        meant = value.strip().replace(",", "")
+        raise ValueError(f"{column}; write {value!r} as {meant} or as {numbers[value]:g}, whichever is meant.")
+    return numbers[value]
 
 
 def learn_columns(frame, *, whole: bool = True) -> tuple[Columns, list[str]]:
