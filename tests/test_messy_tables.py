@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -231,9 +232,10 @@ def test_a_text_target_with_a_blank(tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose' .*did you mean 'glucose' where it says 'gl"),
-        ("attribute,cost\nglocose,2\n", "no price for 'glucose' .2 without one.; did you mean 'glucose' where it says"),
-        ("attribute,cost\nage,1\n", r"no price for 'glucose' \(1 without one\); add a line for each"),
+        ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose'; is the line 'glocose' meant\\?$"),
+        ("attribute,cost\nglocose,2\n", "no price for 'glucose' and 1 more; is the line 'glocose' meant"),
+        ("attribute,cost\nage,1\n", "no price for 'glucose'; add a line for it"),
+        ("attribute,cost\nx,1\n", "no price for 'age' and 1 more; add a line for each"),
         ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number such as 6.50"),
     ],
 )
@@ -342,7 +344,17 @@ def test_fit_names_what_was_never_bought(patients):
     table = read_table("patients.csv", "stay", as_is=True)
     with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
         report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
-    assert "No value bought of 'glucose': too expensive, too many, or nothing to learn from." in report.lines()
+    assert "No value bought of 'glucose': more expensive than the budget for one example." in report.lines()
+    table.X["id"], table.X["empty"] = [f"i{at}" for at in range(len(table.y))], np.nan
+    table.X.loc[table.X["age"].notna(), "glucose"] = np.nan
+    names = [*table.names, "id", "empty"]
+    with pytest.warns(UserWarning, match="is never bought"):
+        report = fit_table(replace(table, names=names), budget=3, total_budget=3.0)
+    never = {bought.attribute for bought in report.attributes if not bought.looks and not bought.spent}
+    said = [line for line in report.lines() if line.startswith("No value bought of")]
+    assert {"id", "empty"} < never
+    assert "No value bought of 'id', 'empty': nothing to learn from." in said
+    assert any(line.endswith(": never drawn; more rows or a larger budget may reach it.") for line in said)
 
 
 @pytest.mark.usefixtures("in_a_folder")

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from sparing.files import InputError, write_csv
-from sparing.tables.names import refuse_unknown, these
+from sparing.tables.names import LISTED, refuse_unknown, some, these
 from sparing.tables.numbers import number_shown
 
+MOST_HINTS = 3  # names that may be misspelt in one note
 SHOWN = 5  # rows of predictions that are printed
 
 
@@ -71,14 +72,16 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
     if missing and not partly:
         refuse_unknown(missing, list(frame.columns), "column", source)
     if len(missing) == len(wanted):
-        refuse_unknown(missing, list(frame.columns), "column", source)
+        known = f"the model was fitted to {', '.join(wanted[:LISTED])}{' and others' if len(wanted) > LISTED else ''}"
+        raise InputError(f"no column of the model is in {source}: {some(frame.columns)}", known)
     target = getattr(model, "target_name_", None)
     others = [str(name) for name in frame.columns if name not in wanted and name not in keep]
     if missing:
-        plain = {other.casefold(): other for other in others}
-        found = ((name, get_close_matches(name.casefold(), plain, 1, cutoff=0.8)) for name in missing)
-        near = [(name, plain[other]) for name, found_names in found for other in found_names]
-        hint = f" Is {near[0][1]!r} meant for {near[0][0]!r}?" if near else ""
+        plain = {name.casefold(): name for name in missing}
+        unused = [other for other in others if other != target]
+        found = ((other, get_close_matches(other.casefold(), plain, 1, cutoff=0.5)) for other in unused)
+        near = [f"{other!r} meant for {plain[name]!r}" for other, names in found for name in names]
+        hint = f" Is {', and '.join(near[:MOST_HINTS])}?" if near else ""
         notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.{hint}")
     notes += _unseen_categories(model, frame)
     left_out = [name for name in others if name != target]

@@ -1,5 +1,7 @@
 """The commands `route` and `visit`, driven by a script in place of a person."""
 
+import subprocess
+import sys
 from functools import partial
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ from sklearn.datasets import load_diabetes
 
 from sparing import BudgetRidge
 from sparing.cli.route_and_visit import column_of, hold_visit, prices_of, show_route, standing, values_in
+from sparing.estimators import save_model
 from sparing.plotting import plot_route
 from sparing.predicting import predict_rows, refuse_unseen
 
@@ -150,3 +153,22 @@ def test_answers_are_numbers_as_tables_write_them(monkeypatch, capsys):
     assert "column 'fee' is numeric; got 'big'." in shown
     told = model.visit({"area": 80.5, "fee": 118.0, "ward": "5 %"})
     assert (visit.prediction, visit.known["ward"]) == (pytest.approx(told.prediction), "5 %")
+
+
+def test_a_column_of_which_a_part_is_named_is_suggested():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["living_area", "rooms"])
+    model = BudgetRidge(2, random_state=0).fit(X, X["rooms"])
+    with pytest.raises(ValueError, match="there is no column 'area'; did you mean 'living_area'"):
+        model.route(["area"])
+
+
+def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
+    """Behind `| head` the command ended with [Errno 32] Broken pipe."""
+    save_model(model, tmp_path / "m.sparing")
+    code = (
+        "import sys; from sparing.cli import app; from sparing.cli import route_and_visit as r\n"
+        "def gone(*_): raise BrokenPipeError(32, 'Broken pipe')\n"
+        "r.hold_visit = gone; app(['visit', sys.argv[1]])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m.sparing")], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")

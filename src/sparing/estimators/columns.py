@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -145,8 +145,8 @@ class Columns:
         except (TypeError, ValueError) as error:
             wrong = next((at for at in places if not _holds_numbers(frame.iloc[:, at])), places[0])
             raise ValueError(
-                f"column {self.names[wrong]!r} was numeric when the model was fitted; {error}. "
-                "Pass numbers, and NaN for what is unknown."
+                f"column {self.names[wrong]!r} was numeric when the model was fitted, but "
+                f"{_first_word(frame.iloc[:, wrong])}. Pass numbers, and NaN for what is unknown."
             ) from error
 
     def _days(self, frame, places: list[int]) -> np.ndarray:
@@ -271,6 +271,21 @@ def _holds_numbers(column) -> bool:
         column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         return False
+    return True
+
+
+def _first_word(column) -> str:
+    """The first value that is no number, at best one that is none in tables either, and its row, counted from 1."""
+    texts = [(row, value) for row, value in enumerate(column.tolist(), 1) if not _reads(float, value)]
+    row, value = next((pair for pair in texts if not _reads(partial(as_number, 0), pair[1])), texts[0])
+    return f"row {row:,} has {value!r}"
+
+
+def _reads(read, value) -> bool:
+    try:
+        read(value)
+    except (TypeError, ValueError):
+        return value is None or value != value
     return True
 
 
