@@ -188,7 +188,7 @@ def test_tables_of_arrow_are_taken_like_frames():
 
 def test_text_where_numbers_were_is_refused_by_name():
     model = BudgetRidge(2, random_state=0).fit(NUMBERS, TARGET)
-    with pytest.raises(ValueError, match=r"column 'age' was numeric when the model was fitted; could not convert"):
+    with pytest.raises(ValueError, match=r"column 'age' was numeric when the model was fitted, but row 1 has 'old'"):
         model.predict(NUMBERS.astype({"age": object}).assign(age="old"))
     X, y = penguins()
     model = BudgetRidge(2, random_state=0).fit(X, y)

@@ -276,7 +276,8 @@ def _holds_numbers(column) -> bool:
 
 def _first_word(column) -> str:
     """The first value that is no number, at best one that is none in tables either, and its row, counted from 1."""
-    texts = [(row, value) for row, value in enumerate(column.tolist(), 1) if not _reads(float, value)]
+    known = [pair for pair, gone in zip(enumerate(column.tolist(), 1), column.isna(), strict=True) if not gone]
+    texts = [pair for pair in known if not _reads(float, pair[1])] or known
     row, value = next((pair for pair in texts if not _reads(partial(as_number, 0), pair[1])), texts[0])
     return f"row {row:,} has {value!r}"
 
@@ -285,7 +286,7 @@ def _reads(read, value) -> bool:
     try:
         read(value)
     except (TypeError, ValueError):
-        return value is None or value != value
+        return False
     return True
 
 
