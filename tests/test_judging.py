@@ -105,6 +105,12 @@ def test_too_many_classes_are_refused():
         labels_of([str(i) for i in range(101)] * 2, "y", "auto")
 
 
+def test_a_class_does_not_repeat_the_warnings_of_its_fit(run):
+    """The model that is judged on held-out rows warned again of the same columns."""
+    written(state=THREE, name=[f"n{at}" for at in range(len(X))])
+    assert run(*FIT, "state").stderr.count("column 'name' is text that differs in every row") == 1
+
+
 # Measures -----------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -231,9 +232,10 @@ def test_a_text_target_with_a_blank(tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose' .*did you mean 'glucose' where it says 'gl"),
-        ("attribute,cost\nglocose,2\n", "no price for 'glucose' .2 without one.; did you mean 'glucose' where it says"),
-        ("attribute,cost\nage,1\n", r"no price for 'glucose' \(1 without one\); add a line for each"),
+        ("attribute,cost\nage,1\nglocose,2\n", "no price for 'glucose'; is the line 'glocose' meant\\?$"),
+        ("attribute,cost\nglocose,2\n", "no price for 'glucose' and 1 more; is the line 'glocose' meant"),
+        ("attribute,cost\nage,1\n", "no price for 'glucose'; add a line for it"),
+        ("attribute,cost\nx,1\n", "no price for 'age' and 1 more; add a line for each"),
         ("attribute,cost\nage,-1\nglucose,2\n", "line 2 of prices.csv has the cost '-1'; give a number such as 6.50"),
     ],
 )
@@ -342,7 +344,17 @@ def test_fit_names_what_was_never_bought(patients):
     table = read_table("patients.csv", "stay", as_is=True)
     with pytest.warns(UserWarning, match="'glucose' \\(9\\)"):
         report = fit_table(table, budget=3, prices=read_prices("prices.csv", table.names))
-    assert "No value bought of 'glucose': too expensive, too many, or nothing to learn from." in report.lines()
+    assert "No value bought of 'glucose': more expensive than the budget for one example." in report.lines()
+    table.X["id"], table.X["empty"] = [f"i{at}" for at in range(len(table.y))], np.nan
+    table.X.loc[table.X["age"].notna(), "glucose"] = np.nan
+    names = [*table.names, "id", "empty"]
+    with pytest.warns(UserWarning, match="is never bought"):
+        report = fit_table(replace(table, names=names), budget=3, total_budget=3.0)
+    never = {bought.attribute for bought in report.attributes if not bought.looks and not bought.spent}
+    said = [line for line in report.lines() if line.startswith("No value bought of")]
+    assert {"id", "empty"} < never
+    assert "No value bought of 'id', 'empty': nothing to learn from." in said
+    assert any(line.endswith(": never drawn; more rows or a larger budget may reach it.") for line in said)
 
 
 @pytest.mark.usefixtures("in_a_folder")
@@ -421,3 +433,25 @@ def test_a_total_budget_that_ends_early_and_a_spreadsheet_are_explained(patients
     assert "used up" not in fit_table(table, budget=3, total_budget=9000).lines()[0]
     Path("t.xlsx").write_bytes(b"PK")
     assert "t.xlsx is of an unknown kind; save the sheet as CSV" in run("fit", "t.xlsx", "--target", "y").stderr
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_words_among_the_numbers_of_a_target_are_named():
+    """The target was said to have too many classes, or was taken for classes without a word."""
+    rng = np.random.default_rng(0)
+    for rows in (60, 380):
+        frame = pd.DataFrame(rng.normal(size=(rows, 2)), columns=["a", "b"])
+        frame["y"] = [f"€{price:,}" for price in rng.permutation(10**6)[:rows]]
+        frame.loc[[1, 40], "y"], frame.loc[9, "y"], frame.loc[5, "y"] = "on request", "sold", "-"
+        frame.to_csv("t.csv", index=False)
+        said = (
+            f"sparing: the target 'y' is a number in {rows - 4} of {rows} rows, but 'on request', '-', 'sold' in rows "
+            "2, 6, 10, 41; leave these fields empty, and their rows are left out"
+        )
+        assert run("fit", "t.csv", "--target", "y", "--budget", 2).stderr == (
+            f"{said}, or pass --task classification if the numbers are classes.\n"
+        )
+        assert run("compare", "t.csv", "--target", "y", "--budget", 2).stderr == f"{said}.\n"
+    frame.loc[[1, 5, 9, 40], "y"] = ""
+    frame.to_csv("t.csv", index=False)
+    assert run("fit", "t.csv", "--target", "y", "--budget", 2).exit_code == 0

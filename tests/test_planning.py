@@ -291,6 +291,8 @@ def test_an_estimate_is_put_into_words(r2, interval, words):
     bought = {"budget": 4, "cells_": 400, "spent_": 400.0, "learner_": None, "total_budget": None}
     model = SimpleNamespace(report_=facts, n_iter_=100, n_features_in_=8, **bought)
     assert words in " ".join(FitReport(model, None, []).lines())
+    model.budget = None
+    assert words.replace("bought ", "") in " ".join(FitReport(model, None, []).lines())
 
 
 @pytest.mark.parametrize(

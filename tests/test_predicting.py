@@ -70,7 +70,7 @@ def test_what_is_left_out_is_said(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sparing-fit-model.sparing", "other.csv"], "other.csv has no column 'age'; it has height, sex."),
+        (["sparing-fit-model.sparing", "other.csv"], "no column of the model is in other.csv: it has height, sex;"),
         (["sparing-fit-model.sparing", "narrow.npz"], "has 2 columns, and the model was fitted to 3"),
         (["data.csv", "data.csv"], "data.csv is not a readable model file"),
         (["absent.sparing", "data.csv"], "there is no file 'absent.sparing'; check the path."),
@@ -95,6 +95,14 @@ def test_deviations_probabilities_and_unknown_columns_where_the_model_has_them()
     assert made.columns == ["prediction", "standard deviation"]
     assert made.notes[0] == "column 'weight' is not in new.csv: taken as unknown. Is 'weigth' meant for 'weight'?"
     np.testing.assert_array_equal(np.transpose(made.rows), model.predict(some, return_std=True))
+    made = predict_rows(model, some.rename(columns={"dose": "dosis"}).assign(body_weight=1.0, z=0))
+    assert made.notes[0].endswith("Is 'dosis' meant for 'dose', and 'body_weight' meant for 'weight'?")
+    with pytest.raises(
+        ValueError, match=r"^no column of the model is in x\.csv: it has u, v; the model was fitted to age"
+    ):
+        predict_rows(model, pd.DataFrame({"u": [1.0], "v": [2.0]}), source="x.csv")
+    with pytest.raises(ValueError, match=r"'age' was numeric when the model was fitted, but row 3 has 'big'\."):
+        predict_rows(model, some.astype(object).assign(age=["1", "€118", "big"]))
     labels = np.where(Y > 0, "ill", "well")
     model = BudgetClassifier(budget=2, features="linear", random_state=0).fit(FRAME, labels)
     made = predict_rows(model, FRAME.head(3).assign(age=np.nan))
@@ -184,7 +192,7 @@ def test_codes_of_categories_are_found_however_they_are_written(tmp_path, monkey
     [
         ("day", "05.04.2021", "column 'day' holds dates; got '05.04.2021': write dates as 2024-05-31."),
         ("day", "20210405", "column 'day' holds dates; got '20210405': write dates as 2024-05-31."),
-        ("x", "ten", "column 'x' was numeric when the model was fitted; could not convert string to float: 'ten'."),
+        ("x", "ten", "column 'x' was numeric when the model was fitted, but row 1 has 'ten'."),
     ],
 )
 def test_values_of_another_kind_are_refused(tmp_path, column, value, message):

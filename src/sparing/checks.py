@@ -318,7 +318,7 @@ def column(value, n_columns: int, names) -> int:
     """The number of a column that is given by its number or name."""
     if isinstance(value, str):
         if value not in names:
-            near = get_close_matches(value, names, 1)
+            near = get_close_matches(value, names, 1, cutoff=0.5)
             unlike = "." if names else "; the columns have no names: pass a number."
             hint = f"; did you mean {near[0]!r}?" if near else unlike
             raise ValueError(f"there is no column {value!r}{hint}")

@@ -64,10 +64,9 @@ class FitReport:
         if hasattr(model, "classes_"):
             said += [_named_classes(model.classes_, self.table), *([] if self.verdict is None else [str(self.verdict)])]
         elif "r2" in facts:
-            said.append(_quality(facts["r2"], facts["r2_interval"]))
+            said.append(_quality(facts["r2"], facts["r2_interval"], bought=model.budget is not None))
             said += _far_targets(self.table.y) if hasattr(self.table, "y") else []
-        if never := [bought.attribute for bought in self.attributes if not bought.looks]:
-            said.append(f"No value bought of {_listed(never)}: too expensive, too many, or nothing to learn from.")
+        said += self._never_bought()
         why = facts.get("why", "")
         return [*said, f"Learner: {facts.get('setting', '')}. {why[:1].upper()}{why[1:]}".rstrip(". ") + "."]
 
@@ -92,6 +91,26 @@ class FitReport:
         if columns is None or np.isnat(first := columns.first_days[column]):
             return ""
         return str(np.datetime_as_string(first, unit="D"))
+
+    def _never_bought(self) -> list[str]:
+        """The columns without a look, by the reason."""
+        never = {bought.attribute: bought for bought in self.attributes if not bought.looks}
+        if not never:
+            return []
+        columns, buyer = getattr(self.model, "_columns", None), getattr(self.model.learner_, "buyer", None)
+        useless = np.zeros(len(self.table.names), bool) if columns is None else columns.levels == 1
+        dear = useless & False if buyer is None else (buyer.shop.prices > buyer.shop.budget)[buyer.shop.items]
+        reasons: dict[str, list[str]] = {}
+        for at, name in enumerate(self.table.names):
+            if name in never:
+                why = (
+                    "nothing to learn from" if useless[at]
+                    else "missing wherever it was looked at" if never[name].spent
+                    else "more expensive than the budget for one example" if dear[at]
+                    else "never drawn; more rows or a larger budget may reach it"
+                )  # fmt: skip
+                reasons.setdefault(why, []).append(name)
+        return [f"No value bought of {_listed(names)}: {why}." for why, names in reasons.items()]
 
     def _purchases(self) -> str:
         """How many values were bought, and how many of them were missing."""
@@ -179,11 +198,11 @@ def _far_targets(y: np.ndarray) -> list[str]:
     ]
 
 
-def _quality(r2: float, interval: tuple[float, float]) -> str:
+def _quality(r2: float, interval: tuple[float, float], *, bought: bool) -> str:
     """The estimate in words."""
     low, high = interval
     said = f"Estimated R² on whole rows {r2:z.2f} (90 % interval {low:z.2f} to {high:z.2f})"
-    said = f"{said}, from bought values that were held out"
+    said = f"{said}, from {'bought ' if bought else ''}values that were held out"
     if low > 0:
         return f"{said}."
     return f"{said}: {'no' if r2 <= 0 else 'not clearly'} better than predicting the mean."

@@ -1,5 +1,6 @@
 """Accuracy, log loss and AUC of a classifier on held-out rows, each with its standard error."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +48,9 @@ def judge(model, X, labels: np.ndarray, random_state: int = 0) -> Verdict:
     _, counts = np.unique(labels, return_counts=True)
     alike = labels if counts.min() > 1 and counts.size <= n_judged else None
     learnt, judged = train_test_split(np.arange(n), test_size=n_judged, random_state=random_state, stratify=alike)
-    fitted = clone(model).fit(_rows(X, learnt), labels[learnt])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the model has warned of the same columns
+        fitted = clone(model).fit(_rows(X, learnt), labels[learnt])
     seen = judged[np.isin(labels[judged], fitted.classes_)]  # all rows of a rare class may be held out
     measures = measure(fitted, _rows(X, seen), labels[seen])
     return Verdict(learnt.size, seen.size, float(np.mean(labels[seen] == _most_frequent(labels[learnt]))), measures)

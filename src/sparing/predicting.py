@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from sparing.files import InputError, write_csv
-from sparing.tables.names import refuse_unknown, these
+from sparing.tables.names import LISTED, refuse_unknown, some, these
+from sparing.tables.numbers import number_shown
 
+MOST_HINTS = 3  # names that may be misspelt in one note
 SHOWN = 5  # rows of predictions that are printed
 
 
@@ -54,6 +56,7 @@ def predict_rows(model, rows, *, keep: Sequence[str] = (), source: str = "the da
     if not whole.all():
         notes.append(f"{np.sum(~whole):,} of {whole.size:,} rows miss a value; they get no prediction.")
     made = _columns(model, X[whole] if not whole.all() else X, partly)
+    notes += _at_edges(model, made["prediction"])
     columns, values = [*keep, *made], np.full((len(made), whole.size), "", dtype=object)
     values[:, whole] = list(made.values())
     kept = [rows[name].tolist() for name in keep]
@@ -69,14 +72,16 @@ def _attributes(model, frame, keep, partly: bool, source: str) -> tuple[Any, lis
     if missing and not partly:
         refuse_unknown(missing, list(frame.columns), "column", source)
     if len(missing) == len(wanted):
-        refuse_unknown(missing, list(frame.columns), "column", source)
+        known = f"the model was fitted to {', '.join(wanted[:LISTED])}{' and others' if len(wanted) > LISTED else ''}"
+        raise InputError(f"no column of the model is in {source}: {some(frame.columns)}", known)
     target = getattr(model, "target_name_", None)
     others = [str(name) for name in frame.columns if name not in wanted and name not in keep]
     if missing:
-        plain = {other.casefold(): other for other in others}
-        found = ((name, get_close_matches(name.casefold(), plain, 1, cutoff=0.8)) for name in missing)
-        near = [(name, plain[other]) for name, found_names in found for other in found_names]
-        hint = f" Is {near[0][1]!r} meant for {near[0][0]!r}?" if near else ""
+        plain = {name.casefold(): name for name in missing}
+        unused = [other for other in others if other != target]
+        found = ((other, get_close_matches(other.casefold(), plain, 1, cutoff=0.5)) for other in unused)
+        near = [f"{other!r} meant for {plain[name]!r}" for other, names in found for name in names]
+        hint = f" Is {', and '.join(near[:MOST_HINTS])}?" if near else ""
         notes.append(f"{these(missing, 'column')} not in {source}: taken as unknown.{hint}")
     notes += _unseen_categories(model, frame)
     left_out = [name for name in others if name != target]
@@ -106,6 +111,20 @@ def _unseen_categories(model, frame) -> list[str]:
             more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
             notes.append(f"column {name!r}: {new[0]!r}{more} never seen when the model was fitted: taken as unknown.")
     return sorted(notes)
+
+
+def _at_edges(model, predictions: list) -> list[str]:
+    """A note about predictions that were cut off at the least or the largest of the targets seen."""
+    seen = getattr(getattr(model.learner_, "fitted", None), "target_range", None)
+    if hasattr(model, "classes_") or seen is None or model._several:
+        return []
+    (low,), (high,) = seen
+    if not (n := sum(prediction in (low, high) for prediction in predictions)):
+        return []
+    return [
+        f"{n:,} prediction{'s lie' if n > 1 else ' lies'} at the edge of the targets seen ({number_shown(low, 5)} to "
+        f"{number_shown(high, 5)}), beyond which the model does not predict."
+    ]
 
 
 def _matrix(model, X, source: str):

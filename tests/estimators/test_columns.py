@@ -82,7 +82,7 @@ def test_classes_and_lasso_take_columns_too():
 def test_chunks_of_declared_categories_are_learnt_as_one_frame():
     X, y = penguins()
     X["species"] = pd.Categorical(X["species"], categories=sorted(EFFECTS))
-    X["day"] = 0.0
+    X["day"] = X["day"].dt.day_of_year
     whole = BudgetRidge(3, random_state=0).fit(X, y)
     parts = BudgetRidge(3, random_state=0, n_examples=len(X))
     for rows in (slice(0, 50), slice(50, 400), slice(400, None)):
@@ -188,7 +188,7 @@ def test_tables_of_arrow_are_taken_like_frames():
 
 def test_text_where_numbers_were_is_refused_by_name():
     model = BudgetRidge(2, random_state=0).fit(NUMBERS, TARGET)
-    with pytest.raises(ValueError, match=r"column 'age' was numeric when the model was fitted; could not convert"):
+    with pytest.raises(ValueError, match=r"column 'age' was numeric when the model was fitted, but row 1 has 'old'"):
         model.predict(NUMBERS.astype({"age": object}).assign(age="old"))
     X, y = penguins()
     model = BudgetRidge(2, random_state=0).fit(X, y)
@@ -322,12 +322,12 @@ def test_a_column_of_one_value_is_pointed_out_whatever_its_type():
     ) == [
         "column 'place' is 'Rome' wherever it is known, so nothing can be learnt from it, and it is never bought; "
         "leave it out.",
-        "column 'code' is 1.0 wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
+        "column 'code' is 1.0 wherever it is known, so nothing can be learnt from it, and it is never bought; "
         "leave it out.",
-        "column 'left' is False wherever it is known, so nothing can be learnt from it, and looks at it are wasted; "
+        "column 'left' is False wherever it is known, so nothing can be learnt from it, and it is never bought; "
         "leave it out.",
-        "column 'day' is '2024-01-01 00:00:00' wherever it is known, so nothing can be learnt from it, and looks at it "
-        "are wasted; leave it out.",
+        "column 'day' is '2024-01-01 00:00:00' wherever it is known, so nothing can be learnt from it, and it is "
+        "never bought; leave it out.",
     ]
     assert notes_on(code=[1] * 19) == []  # so few rows may be alike by chance
 
@@ -356,3 +356,34 @@ def test_a_text_among_numbers_is_blamed_on_its_own_column():
     columns, _ = learn_columns(X)
     with pytest.raises(ValueError, match=r"column 'b' was numeric .*'old'\. Pass numbers, and NaN for what is unknown"):
         columns.encode(X.astype(object).assign(b=["old", 1.0]))
+
+
+@pytest.mark.filterwarnings("ignore:column")
+def test_columns_of_which_nothing_can_be_learnt_are_not_bought():
+    """They were announced as useless and bought all the same; the other columns lost a share of the money."""
+    X, y = penguins(200)
+    odd = X.assign(tag=[f"tag {i % 100}" for i in range(200)], unit=7.0, day=pd.Timestamp("2024-01-01"))
+    assert learn_columns(odd[["tag"]])[1] == [
+        "column 'tag' is text with 100 distinct values, each in fewer than 5 rows, so nothing can be learnt from it, "
+        "and it is never bought; leave it out, or write numbers as 1234.5 and dates as 2024-05-31."
+    ]
+    for panels in (None, {"tag": "all", "unit": "all", X.columns[0]: "all"}):
+        model = BudgetRidge(3, groups=panels, random_state=0).fit(odd, y)
+        looks = np.bincount(model.learner_.bought.attributes, minlength=odd.shape[1])
+        useless = odd.columns.isin(["day"] if panels else ["tag", "unit", "day"])
+        np.testing.assert_array_equal(looks == 0, useless)
+        assert [model.effect(name)[1].any() for name in ("tag", "unit", "day")] == [False] * 3
+        assert model.predict(odd.head()).tolist() == model.predict(odd.head().assign(unit=9.0, tag="new")).tolist()
+    model.partial_fit(odd, y)  # a constant column stays useless
+
+
+def test_of_first_rows_and_to_online_learners_a_constant_column_is_not_useless():
+    X = pd.DataFrame({"a": [1.0] * 30, "b": np.arange(30.0) % 7, "c": np.arange(30.0) % 5})
+    y = np.arange(30.0)
+    with pytest.warns(UserWarning, match="looks at it are wasted"):
+        model = BudgetRidge(2, random_state=0).partial_fit(X, y)
+    model.partial_fit(X.assign(a=y), y)
+    assert np.bincount(model.learner_.bought.attributes, minlength=3).all()
+    with pytest.warns(UserWarning, match="looks at it are wasted"):
+        model = BudgetRidge(2, learner="online", fit_intercept=False, random_state=0).fit(X, y)
+    assert model.learner_.looks[0]

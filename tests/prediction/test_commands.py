@@ -1,5 +1,7 @@
 """The commands `route` and `visit`, driven by a script in place of a person."""
 
+import subprocess
+import sys
 from functools import partial
 from types import SimpleNamespace
 
@@ -10,8 +12,9 @@ from sklearn.datasets import load_diabetes
 
 from sparing import BudgetRidge
 from sparing.cli.route_and_visit import column_of, hold_visit, prices_of, show_route, standing, values_in
+from sparing.estimators import save_model
 from sparing.plotting import plot_route
-from sparing.predicting import refuse_unseen
+from sparing.predicting import predict_rows, refuse_unseen
 
 
 @pytest.fixture(scope="module")
@@ -108,5 +111,64 @@ def test_columns_without_names_go_by_number(model):
 
 def test_large_numbers_are_written_as_prices_are():
     """A house stood there as 3.6367e+05 ± 1.28e+05."""
-    visit = SimpleNamespace(proba=None, prediction=363_672.4, std=128_047.0, spent=0.0)
+    visit = SimpleNamespace(proba=None, prediction=363_672.4, std=128_047.0, spent=0.0, edge="")
     assert standing(visit, []) == "prediction 363,672 ± 128,047, spent 0.00"
+
+
+def test_predictions_at_the_edge_of_the_targets_seen_are_pointed_out(monkeypatch, capsys):
+    """An extreme case was predicted as exactly the largest target, without a word."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    y = 1e6 * (X["a"] + X["b"])
+    model = BudgetRidge(2, random_state=0).fit(X, y)
+    rows = pd.DataFrame({"a": [9.0, 0.0, -9.0], "b": [9.0, 0.0, -9.0]})
+    found = predict_rows(model, rows)
+    assert [row[0] for row in found.rows] == [y.max(), pytest.approx(0.0, abs=1e5), y.min()]
+    ends = f"({y.min():,.0f} to {y.max():,.0f})"
+    assert found.notes == [
+        f"2 predictions lie at the edge of the targets seen {ends}, beyond which the model does not predict."
+    ]
+    assert predict_rows(model, rows[:1]).notes[0].startswith("1 prediction lies at the edge")
+    assert predict_rows(model, rows[1:2]).notes == []
+    answering(monkeypatch, "9", "9")
+    hold_visit(model.visit(), ["a", "b"], [])
+    shown = capsys.readouterr().out
+    assert shown.count("(the largest target seen; predictions stay within their range), spent 2.00") == 1
+    assert "target seen" not in shown.splitlines()[0]
+    assert model.visit({"a": -9.0, "b": -9.0}).edge == "the least"
+
+
+def test_answers_are_numbers_as_tables_write_them(monkeypatch, capsys):
+    """A model of a file with decimal commas refused answers with decimal commas."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 3)) + 100.0, columns=["area", "fee", "ward"])
+    X["ward"] = rng.choice(["5 %", "6 %"], 80)
+    model = BudgetRidge(3, random_state=0).fit(X, X["area"] + X["fee"] + (X["ward"] == "5 %"))
+    visit = model.visit()
+    answers = {"area": iter(["1,200", "80,5"]), "fee": iter(["big", "118,00 €"]), "ward": iter(["5 %"])}
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers[prompt.strip(" :")]))
+    hold_visit(visit, list(X), [], partial(refuse_unseen, model))
+    shown = capsys.readouterr().out
+    assert "column 'area' is numeric; write '1,200' as 1200 or as 1.2, whichever is meant." in shown
+    assert "column 'fee' is numeric; got 'big'." in shown
+    told = model.visit({"area": 80.5, "fee": 118.0, "ward": "5 %"})
+    assert (visit.prediction, visit.known["ward"]) == (pytest.approx(told.prediction), "5 %")
+
+
+def test_a_column_of_which_a_part_is_named_is_suggested():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["living_area", "rooms"])
+    model = BudgetRidge(2, random_state=0).fit(X, X["rooms"])
+    with pytest.raises(ValueError, match="there is no column 'area'; did you mean 'living_area'"):
+        model.route(["area"])
+
+
+def test_a_reader_that_goes_away_is_no_error(model, tmp_path):
+    """Behind `| head` the command ended with [Errno 32] Broken pipe."""
+    save_model(model, tmp_path / "m.sparing")
+    code = (
+        "import sys; from sparing.cli import app; from sparing.cli import route_and_visit as r\n"
+        "def gone(*_): raise BrokenPipeError(32, 'Broken pipe')\n"
+        "r.hold_visit = gone; app(['visit', sys.argv[1]])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "m.sparing")], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")

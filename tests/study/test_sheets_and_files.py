@@ -245,3 +245,27 @@ def test_the_table_has_a_row_for_each_example(study):
     assert frame.index.tolist() == ["patient-0", "patient-1", "patient-2", "open"]
     assert frame["state"].tolist() == ["settled"] * 3 + ["asked"]
     assert frame[list(PRICES)].notna().to_numpy().sum() == len(study.cells())
+
+
+def test_a_mark_that_does_not_say_whether_a_value_was_paid_for_is_refused(study, tmp_path):
+    """It was booked as unavailable, for its price."""
+    ask, file = study.ask("patient"), tmp_path / "asks.csv"
+    study.write_sheet([ask], file)
+    (row,) = sheet_rows(file)
+    for mark in ("n/a", "NA", "nan"):
+        write_rows(file, [row | dict.fromkeys(ask.names, mark)])
+        with pytest.raises(
+            InputError, match=f"is '{mark}'; .*'unavailable' if it was paid for, 'not bought' if it was"
+        ):
+            study.tell_sheet(file)
+    write_rows(file, [row | dict.fromkeys(ask.names, "-")])
+    assert study.tell_sheet(file) == (0, 0)
+
+
+def test_what_a_study_can_never_buy_is_named(tmp_path):
+    """It was numbered, from zero, although names are known."""
+    with (
+        pytest.warns(UserWarning, match=r"will never be made: 'ecg' \(20\), 'mri' \(180\)\."),
+        create(tmp_path / "study.db", budget="5"),
+    ):
+        pass

@@ -102,6 +102,8 @@ def one_line_errors(stopped: str = "nothing is left half-written") -> Iterator[N
             yield
         except InputError as error:
             _stop(error.spelled(option))
+        except BrokenPipeError:  # nobody reads the output any more, as behind `| head`: the caller ends quietly
+            raise
         except (ValueError, ImportError, OSError) as error:
             _stop(str(error))
 

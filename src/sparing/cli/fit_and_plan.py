@@ -203,7 +203,8 @@ def _show_plan(cells, prospects, reading: str) -> None:
     columns = "spend", "examples", "a few values of each", "whole rows", "ridge regression"
     table = _prospects("Expected error over that of the mean predictor, with 90 % intervals", columns, prospects)
     unseen = cells.n_attributes - len(set(cells.attributes.tolist()))
-    never = f"{unseen:,} attributes are not in the pilot; what they would add to whole rows is unknown."
+    who, they = ("1 attribute is", "it") if unseen == 1 else (f"{unseen:,} attributes are", "they")
+    never = f"{who} not in the pilot; what {they} would add to whole rows is unknown."
     show(table, [never, reading] if unseen else [reading])
 
 

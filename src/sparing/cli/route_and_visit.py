@@ -130,7 +130,8 @@ def standing(visit, labels: list) -> str:
 
     if visit.proba is None:
         prediction, std = number_shown(visit.prediction, 5), number_shown(visit.std, 3)
-        return f"prediction {prediction} ± {std}, spent {visit.spent:,.2f}"
+        edge = f" ({visit.edge} target seen; predictions stay within their range)" if visit.edge else ""
+        return f"prediction {prediction} ± {std}{edge}, spent {visit.spent:,.2f}"
     chances = ", ".join(f"{label}: {chance:.1%}" for label, chance in zip(labels, visit.proba, strict=True))
     return f"prediction {visit.prediction} ({chances}), spent {visit.spent:,.2f}"
 

@@ -1,6 +1,6 @@
 """Checks of what budget estimators learn from: arrays, data frames with columns of any type, and sources."""
 
-from typing import cast
+from typing import Any, cast
 from warnings import warn
 
 import numpy as np
@@ -14,11 +14,12 @@ from sparing.estimators.from_source import encoded, is_source, with_targets
 class CheckedInput:
     """Rows or a source as numbers, and the types of their columns."""
 
+    _why_online: Any
     _columns = cast("Columns | None", None)  # without annotation, which would make it a dataclass field
 
-    def _check_X(self, X, *, reset: bool, **more):
+    def _check_X(self, X, *, reset: bool, whole: bool = False, **more):
         if reset:
-            self._columns = self._learn_columns(X)
+            self._columns = self._learn_columns(X, whole)
         if is_frame(X) and self._columns is not None and list(X.columns) == self._columns.names:
             X = self._columns.encode(X)
         try:
@@ -28,11 +29,15 @@ class CheckedInput:
                 raise
             raise ValueError(f"{error}; text is taken in columns of a pandas DataFrame.") from error
 
-    def _learn_columns(self, X) -> Columns | None:
-        """The types of the columns of a data frame; None for arrays, which are not read."""
+    def _learn_columns(self, X, whole: bool) -> Columns | None:
+        """The types of the columns of a data frame; None for arrays, which are not read.
+
+        To an online learner a constant column is not useless: it may serve as the intercept.
+        """
         if not is_frame(X):
             return None
-        columns, notes = learn_columns(X)
+        self.n_features_in_ = X.shape[1]
+        columns, notes = learn_columns(X, whole=whole and not self._why_online())
         for note in notes:
             warn(note, UserWarning, stacklevel=5)
         return columns
@@ -43,7 +48,7 @@ class CheckedInput:
             return self._check_source(X, y, target, **more)
         if target is not None:
             raise ValueError(f"target={target!r} names a column of a source; pass arrays and data frames with y.")
-        return self._check_X_y(X, y, reset=True, **more)
+        return self._check_X_y(X, y, reset=True, whole=True, **more)
 
     def _check_X_y(self, X, y, *, reset: bool, **more):
         """The checked rows to learn from, and the targets. Values of arrays are checked only when they are bought."""

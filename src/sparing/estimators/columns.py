@@ -3,17 +3,20 @@
 Each column stays one attribute, which is bought, priced and reported under its own name; its values become numbers.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sparing.estimators.odd_columns import constant, distinct_text, odd_text
+from sparing.tables.numbers import numbers_written
 
-NUMBER, DATE, CATEGORY, NOTHING = "number", "date", "category", "nothing"
+NUMBER, DATE, CATEGORY, NOTHING, CONSTANT = "number", "date", "category", "nothing", "constant"
+USELESS = (NOTHING, CONSTANT)
 LEAST_ROWS = 20  # rows from which a column of distinct values looks like an identifier
 LISTED = 8  # categories in a message
 DAY = np.timedelta64(1, "D")
@@ -44,8 +47,9 @@ class Columns:
     ----------
     names : list
         The labels of the columns.
-    kinds : list of {"number", "date", "category", "nothing"}
-        "nothing" is a useless column: empty, or text that differs in every row.
+    kinds : list of {"number", "date", "category", "nothing", "constant"}
+        The last two are useless columns: empty ones, and text of which no value is frequent; numbers and dates that
+        are the same in all rows.
     categories : list of arrays of str
         The categories of each column, in the order of their codes; empty if it is not categorical.
     first_days : array of datetime64
@@ -71,7 +75,7 @@ class Columns:
     def levels(self) -> np.ndarray:
         """The number of categories of each column, 0 for numbers and dates, 1 for a useless column."""
         return np.array([
-            len(of) if kind == CATEGORY else int(kind == NOTHING)
+            len(of) if kind == CATEGORY else int(kind in USELESS)
             for kind, of in zip(self.kinds, self.categories, strict=True)
         ])  # fmt: skip
 
@@ -90,7 +94,7 @@ class Columns:
         if set(self.kinds) == {NUMBER} and all(isinstance(of, np.dtype) and of.kind != "O" for of in frame.dtypes):
             return frame
         numbers = np.empty(frame.shape)
-        makers = {NUMBER: self._numbers, DATE: self._days, CATEGORY: self._codes, NOTHING: _zeros}
+        makers = {NUMBER: self._numbers, DATE: self._days, CATEGORY: self._codes, NOTHING: _zeros, CONSTANT: _zeros}
         for kind, make in makers.items():
             places = [at for at, of in enumerate(self.kinds) if of == kind]
             if places:
@@ -141,8 +145,8 @@ class Columns:
         except (TypeError, ValueError) as error:
             wrong = next((at for at in places if not _holds_numbers(frame.iloc[:, at])), places[0])
             raise ValueError(
-                f"column {self.names[wrong]!r} was numeric when the model was fitted; {error}. "
-                "Pass numbers, and NaN for what is unknown."
+                f"column {self.names[wrong]!r} was numeric when the model was fitted, but "
+                f"{_first_word(frame.iloc[:, wrong])}. Pass numbers, and NaN for what is unknown."
             ) from error
 
     def _days(self, frame, places: list[int]) -> np.ndarray:
@@ -171,19 +175,32 @@ class Columns:
 
 
 def as_number(at: int, value, name=None) -> float:
-    """A value of a numeric column as a number; NaN if it is missing."""
+    """A value of a numeric column as a number; NaN if it is missing. Text is read as in tables, such as "118,00 €"."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"column {at if name is None else name!r} is numeric; got {value!r}.") from None
+        written = numbers_written([value], commas_separate=False) if isinstance(value, str) else None
+    column = f"column {at if name is None else name!r} is numeric"
+    if written is None:
+        raise ValueError(f"{column}; got {value!r}.")
+    numbers, doubtful = written
+    if doubtful and re.search(r"\d,\d{3}$", value.strip()):
+        meant = value.strip().replace(",", "")
+        raise ValueError(f"{column}; write {value!r} as {meant} or as {numbers[value]:g}, whichever is meant.")
+    return numbers[value]
 
 
-def learn_columns(frame) -> tuple[Columns, list[str]]:
-    """The columns of a frame, and warnings about odd ones."""
+def learn_columns(frame, *, whole: bool = True) -> tuple[Columns, list[str]]:
+    """The columns of a frame, and warnings about odd ones.
+
+    If these are the ``whole`` data, columns that are constant, or text without a frequent value, are useless. Of a part
+    of the data only empty columns and identifiers are.
+    """
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise ValueError(f"two columns are named {twice!r}; rename one of them.")
     names, kinds, categories, first_days, notes = list(frame.columns), [], [], [], []
+    consequence = "it is never bought" if whole else "looks at it are wasted"
     for at, name in enumerate(names):
         column = frame.iloc[:, at]
         kind, found, first = _kind(column, name), np.array([], dtype=str), np.datetime64("NaT", "ns")
@@ -195,7 +212,8 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             dates = _dates(column, name)
             first = np.nanmin(dates)
             if n_seen >= LEAST_ROWS and first == np.nanmax(dates):
-                notes.append(constant(column, name, "looks at it are wasted"))
+                kind = CONSTANT if whole else kind
+                notes.append(constant(column, name, consequence))
         elif kind == CATEGORY:
             found = _categories(column)
             if _all_distinct(column, n_seen):
@@ -204,9 +222,12 @@ def learn_columns(frame) -> tuple[Columns, list[str]]:
             elif len(found) == 1 and n_seen >= LEAST_ROWS:
                 notes.append(constant(column, name, "it is never bought"))
             elif not hasattr(column, "cat"):
-                notes += odd_text(column, name)
+                note, useless = odd_text(column, name, consequence)
+                kind, found = (NOTHING, found[:0]) if useless and whole else (kind, found)
+                notes += [note] if note else []
         elif n_seen >= LEAST_ROWS and column.min() == column.max():  # cheaper than counting values
-            notes.append(constant(column, name, "looks at it are wasted"))
+            kind = CONSTANT if whole else kind
+            notes.append(constant(column, name, consequence))
         elif _is_whole(column) and _all_distinct(column, n_seen):
             notes.append(
                 f"column {name!r} is a different whole number in every row; if it is an identifier, leave it out."
@@ -248,6 +269,22 @@ def _kind(column, name) -> str:
 def _holds_numbers(column) -> bool:
     try:
         column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _first_word(column) -> str:
+    """The first value that is no number, at best one that is none in tables either, and its row, counted from 1."""
+    known = [pair for pair, gone in zip(enumerate(column.tolist(), 1), column.isna(), strict=True) if not gone]
+    texts = [pair for pair in known if not _reads(float, pair[1])] or known
+    row, value = next((pair for pair in texts if not _reads(partial(as_number, 0), pair[1])), texts[0])
+    return f"row {row:,} has {value!r}"
+
+
+def _reads(read, value) -> bool:
+    try:
+        read(value)
     except (TypeError, ValueError):
         return False
     return True

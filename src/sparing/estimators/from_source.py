@@ -45,7 +45,7 @@ def encoded(source) -> tuple[Any, Columns | None, list[str]]:
     notes: list[str] = []
     others = np.flatnonzero(~source.numeric) if hasattr(source, "numeric") else np.array([], int)
     if others.size:
-        found, notes = learn_columns(source.sample_frame(others))
+        found, notes = learn_columns(source.sample_frame(others), whole=False)
         first_days[others] = found.first_days
         for at, kind, of in zip(others, found.kinds, found.categories, strict=True):
             kinds[at], categories[at] = kind, of

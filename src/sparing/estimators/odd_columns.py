@@ -30,17 +30,21 @@ def distinct_text(column, name) -> str:
     return meant or f"{said}, and is never bought; leave it out."
 
 
-def odd_text(column, name) -> list[str]:
-    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from."""
+def odd_text(column, name, consequence: str) -> tuple[str, bool]:
+    """A warning about text that is probably meant as numbers, or in which no value is frequent enough to learn from.
+
+    The second value is whether nothing can be learnt from it.
+    """
     counts = column.value_counts()
     if meant := _meant_as_numbers(counts, f"column {name!r} is text, and each value a category"):
-        return [meant]
+        return meant, False
     if len(counts) > MOST_LEVELS and counts.iloc[0] < LOOKS_FOR_A_SCALE:
-        return [
-            f"column {name!r} is text with {len(counts):,} distinct values, none in {LOOKS_FOR_A_SCALE} rows, so "
-            "nothing can be learnt from it; leave it out, or write numbers as 1234.5 and dates as 2024-05-31."
-        ]
-    return []
+        return (
+            f"column {name!r} is text with {len(counts):,} distinct values, each in fewer than {LOOKS_FOR_A_SCALE} "
+            f"rows, so nothing can be learnt from it, and {consequence}; leave it out, or write numbers as 1234.5 and "
+            "dates as 2024-05-31."
+        ), True
+    return "", False
 
 
 def _meant_as_numbers(counts, consequence: str) -> str:

@@ -149,6 +149,15 @@ class Visit:
         return float(found[0]) if found.size == 1 else found
 
     @property
+    def edge(self) -> str:
+        """Whether the prediction is "the least" or "the largest" of the targets seen, beyond which none lies; or ""."""
+        seen = self._catalogue.model.target_range
+        if self._log_posteriors is not None or seen is None or self._means.size != 1:
+            return ""
+        low, high = (end[0] for end in seen)
+        return "the least" if self._means[0, 0] <= low else "the largest" if self._means[0, 0] >= high else ""
+
+    @property
     def std(self):
         """The standard deviation of the target given what is known; None for classes."""
         if self._log_posteriors is not None:

@@ -70,8 +70,10 @@ class Settings:
             lease=None if lease is None else checks.positive("lease", lease),
             categories=_categories(categories, names),
         )
-        if settings.learner.blind_spots:  # making the learner also checks its parameters
-            warn(settings.learner.blind_spots, UserWarning, stacklevel=4)
+        if blind_spots := settings.learner.buyer.shop.blind_spots(
+            names
+        ):  # making the learner also checks its parameters
+            warn(blind_spots, UserWarning, stacklevel=4)
         return settings, None if in_all is None else money.units("total", in_all, decimals)
 
     def to_json(self) -> str:

@@ -18,7 +18,7 @@ OWN = ("key", "example", "price", "target")  # columns that are not attributes
 IGNORED = ("note", "notes", "comment", "comments")
 NOT_ASKED = "-"
 SPELLINGS = {  # words for values that are not numbers, in lower case
-    **dict.fromkeys(("unavailable", "na", "n/a", "nan"), WORDS[UNAVAILABLE]),
+    WORDS[UNAVAILABLE]: WORDS[UNAVAILABLE],  # no "n/a": it does not say whether the value was paid for
     **dict.fromkeys(("not bought", "not done"), WORDS[NOT_BOUGHT]),
 }
 
@@ -97,7 +97,7 @@ def _read(study, path: Path) -> list[Answer]:
 def _value(settings: Settings, name: str, text: str, line: str, comma: bool) -> float | str:
     if text.lower() in SPELLINGS or name in settings.codes:
         return SPELLINGS.get(text.lower(), text)
-    others = "'unavailable', 'not bought', or leave it empty until it is known"
+    others = "'unavailable' if it was paid for, 'not bought' if it was not, or leave it empty until it is known"
     return _number(text, comma, f"{line}: {name} is {text!r}", f", {others}")
 
 

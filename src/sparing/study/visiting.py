@@ -79,6 +79,11 @@ class StudyVisit:
         return self.model_visit.prediction
 
     @property
+    def edge(self) -> str:
+        """As :attr:`sparing.prediction.Visit.edge`."""
+        return self.model_visit.edge
+
+    @property
     def std(self):
         """The standard deviation of the target given what is known; None for classes."""
         return self.model_visit.std

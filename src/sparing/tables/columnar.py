@@ -8,7 +8,7 @@ from sparing import checks
 from sparing.files import InputError, refuse_data_path
 from sparing.sources import ParquetSource
 from sparing.tables.table import Table, labelled
-from sparing.tables.tasks import TASKS
+from sparing.tables.tasks import TASKS, refuse_words_among_numbers
 
 
 def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | None = None) -> Table:
@@ -29,6 +29,7 @@ def read_columnar(paths: Iterable, target: str | None, *, drop=(), task: str | N
         raise InputError(
             f"the target {target!r} is missing in {sum(missing):,} rows", "leave such rows out of the file"
         )
+    refuse_words_among_numbers(values.tolist(), target, task)
     task = None if task is None else checks.one_of("task", task, TASKS)
     return labelled(source, values.tolist(), source.names, target, task, drop=drop)
 

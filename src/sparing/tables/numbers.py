@@ -1,9 +1,11 @@
 """Numbers as people write them: with signs of money or per cent, thousands separators, decimal commas, and gaps."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+
+from sparing.models.bases import MOST_LEVELS
 
 LARGE = 1e12  # from here on numbers are shown with a power of ten
 MONEY = "$€£¥"
@@ -67,6 +69,28 @@ def numbers_written(texts: Iterable[str], *, commas_separate: bool) -> tuple[dic
         by_comma = (points and money) or (commas and not money and not commas_separate)
         doubtful = next(text for text, of in read.items() if "," in of["digits"]) if commas and by_comma else ""
     return {text: _number(written, not by_point or by_comma) for text, written in read.items()} | missing, doubtful
+
+
+def words_among_numbers(values: Sequence) -> dict[str, list[int]]:
+    """The words among values that are mostly numbers, and the places of each; none if the numbers could be codes.
+
+    Examples
+    --------
+    >>> words_among_numbers([*map(str, range(40)), "on request", None])
+    {'on request': [40]}
+    >>> words_among_numbers(["1", "2", "3", "other"] * 10)
+    {}
+    """
+    places: dict[str, list[int]] = {}
+    for place, value in enumerate(values):
+        if isinstance(value, str):
+            places.setdefault(value, []).append(place)
+    words = {text: of for text, of in places.items() if not WRITTEN.fullmatch(text.strip())}
+    numbers = [text for text in places if text not in words]
+    n_words, n_texts = (sum(map(len, of.values())) for of in (words, places))
+    if len(numbers) <= MOST_LEVELS or 2 * n_words >= n_texts or numbers_written(numbers, commas_separate=True) is None:
+        return {}
+    return words
 
 
 def _unit(written: re.Match) -> str:

@@ -36,9 +36,10 @@ def read_prices(path, names: list[str]) -> PriceList:
     missing, others = [name for name in names if name not in prices], [name for name in prices if name not in names]
     if missing:
         meant = [(name, near) for name in missing for near in get_close_matches(name, others, 1)]
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
         raise InputError(
-            f"{path.name} has no price for {(meant[0] if meant else missing)[0]!r} ({len(missing)} without one)",
-            f"did you mean {meant[0][0]!r} where it says {meant[0][1]!r}?" if meant else "add a line for each",
+            f"{path.name} has no price for {(meant[0] if meant else missing)[0]!r}{more}",
+            f"is the line {meant[0][1]!r} meant?" if meant else f"add a line for {'each' if more else 'it'}",
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
 

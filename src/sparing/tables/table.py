@@ -13,7 +13,7 @@ from sparing.files import InputError, refuse_data_path
 from sparing.tables.frames import numbers_of, read_columns, read_frame
 from sparing.tables.names import refuse_unknown, these
 from sparing.tables.npz import read_arrays, read_matrix
-from sparing.tables.tasks import TASKS, labels_of
+from sparing.tables.tasks import TASKS, labels_of, refuse_words_among_numbers
 
 LARGEST_TARGET = 1e150  # errors are squared, and 1e308 is the largest number
 
@@ -116,6 +116,7 @@ def read_table(
             X, names, columns = numbers_of(X, encode, path.name)
             identifiers = [name for name in there if name not in set(columns)]
     _refuse_infinity(X, names)
+    refuse_words_among_numbers(values, target, task)
     n_without_target = sum(map(_is_missing, values))
     X, values, n_dropped = _without_missing(X, values, columns or names, target, drop_missing, as_is)
     task = None if task is None else checks.one_of("task", task, TASKS)

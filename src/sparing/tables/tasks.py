@@ -1,15 +1,18 @@
 """The rule that decides whether a target is a number or a class, unless the user does."""
 
 from datetime import date
+from itertools import chain
 
 import numpy as np
 
 from sparing.files import InputError
+from sparing.tables.numbers import words_among_numbers
 
 TASKS = ("auto", "regression", "classification")
 FEW_NUMBERS = 10  # distinct whole numbers up to which they are classes
 ROWS_PER_NUMBER = 20  # rows per distinct number that are needed for that, since few rows have few numbers by chance
 MOST_CLASSES = 100
+LISTED = 5  # words and rows in a message
 LARGEST_INTEGER = 2**63  # whole numbers from here on do not fit into NumPy's integers
 
 
@@ -53,3 +56,23 @@ def labels_of(values: list, target: str, task: str) -> tuple[np.ndarray | None, 
     elif numbers or len({type(value) for value in values}) > 1:
         values = [str(value) for value in values]
     return np.array(values), why
+
+
+def refuse_words_among_numbers(values: list, target: str, task: str | None) -> None:
+    """Refuse a target that is a number but for a few words, unless its numbers are classes by request."""
+    if task == "classification" or not (words := words_among_numbers(values)):
+        return
+    rows = [1 + place for place in sorted(chain.from_iterable(words.values()))]
+    known = sum(value is not None for value in values)
+    advice = "leave these fields empty, and their rows are left out"
+    raise InputError(
+        f"the target {target!r} is a number in {known - len(rows):,} of {known:,} rows, but "
+        f"{_some(list(map(repr, words)))} in row{'s' if len(rows) > 1 else ''} {_some(list(map(str, rows)))}",
+        f"{advice}, or pass {{task}} if the numbers are classes" if task == "auto" else advice,
+        {"task": "classification"},
+    )
+
+
+def _some(texts: list[str]) -> str:
+    more = f" and {len(texts) - LISTED:,} more" if len(texts) > LISTED else ""
+    return ", ".join(texts[:LISTED]) + more
