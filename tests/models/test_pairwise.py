@@ -198,7 +198,7 @@ def test_what_was_chosen_is_said():
     assert len(facts["candidates"]) == 10
     assert any(candidate["used"] for candidate in facts["candidates"])
     assert facts["setting"].startswith("pairwise: ")
-    assert "of 10 candidates with lines" in facts["why"]
+    assert "of 10 models with lines" in facts["why"]
     given = learn(ridge=2.0).fitted.facts
     assert given == {"setting": "ridge 2", "families": ["pairwise"], "why": "it was asked for"}
 

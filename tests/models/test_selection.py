@@ -233,8 +233,8 @@ def test_what_was_chosen_and_why_is_told():
     assert facts | risk.facts == facts
     assert 0.9 < facts["shrinkage"][0] < 1.0
     assert facts["families"] == ["b"]
-    assert "of 4 candidates with lines, b (number 1) predicts held-out targets best" in facts["why"]
-    assert "no other is near it" in facts["why"]
+    assert "of 4 models with lines, b (number 1) predicts held-out targets best" in facts["why"]
+    assert "averaged" not in facts["why"]
     assert (facts["features"], facts["trees_share"]) == ("lines", 0.0)
     assert [(c["family"], c["setting"], c["used"]) for c in facts["candidates"]] == [
         ("a", "number 0", False),
