@@ -26,11 +26,12 @@ def explained(
     used = sorted({names[c][0] for c in chosen})
     kind = LINES if model.basis is None else model.basis.kind
     curves = "lines" if kind == LINES else f"curves ({kind.name})"
-    near = f"{len(chosen) - 1} more within {STANDARD_ERRORS:g} standard error of it ({', '.join(used)})"
+    more = f"{len(chosen) - 1} more within {STANDARD_ERRORS:g} standard error of it ({', '.join(used)})"
+    averaged = f"; it is averaged with {more}" if len(chosen) > 1 else ""
     trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
     why = (
         f"of {len(names)} models with {curves}, {family} ({setting}) predicts held-out targets best among those whose "
-        f"correlations fit held-out values{f'; it is averaged with {near}' if len(chosen) > 1 else ''}{_shrunk(factor)}{trees}"
+        f"correlations fit held-out values{averaged}{_shrunk(factor)}{trees}"
     )
     excess = judged.losses - judged.losses[best]
     candidates = [
