@@ -6,8 +6,6 @@ Labels and styles come with the data: this module knows no algorithm and no expe
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from sparing.files import InputError, written_whole
 
 PURPLE, SKY, GREY, RED, BLUE, GREEN, ORANGE, BLACK, PINK = (
@@ -127,6 +125,8 @@ def plot_report(report, path, *, title: str = "", most: int = 20) -> Path:
 
 def plot_curves(report, path, *, title: str = "", most: int = 12) -> Path:
     """Draw what the most important attributes add to the prediction, as functions of their values."""
+    import numpy as np  # not above: commands check names of pictures before anything slow is imported
+
     bought_at_all = [bought for bought in report.attributes if bought.looks]  # what was never bought has no curve
     shown = [bought for bought in bought_at_all[:most] if bought.effect] or bought_at_all[:most]
     rows = -(-len(shown) // CURVES_ABREAST)
@@ -171,6 +171,8 @@ def _styles(n: int) -> list[dict]:
 
 def _plot_categories(axes, names: list[str], parts, most: int = 8) -> None:
     """Draw what the categories with the largest positive and negative effects add to the prediction of each class."""
+    import numpy as np
+
     sizes = np.abs(parts).max(axis=0)
     largest = sorted(sorted(range(len(names)), key=lambda at: -sizes[at])[:most])
     width = 0.8 / len(parts)

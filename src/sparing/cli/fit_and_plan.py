@@ -148,12 +148,13 @@ def plan_command(
 ) -> None:
     """Forecast from a pilot what error to expect if you spend more, and whether whole rows would be better."""
     with one_line_errors():
-        refuse_paths(data, costs, target)
-
-        from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
         from sparing.plotting import picture_path, plot_plan
 
         picture = picture_path(output)
+        refuse_paths(data, costs, target)
+
+        from sparing.planning import advice, bought_pilot, plan, whole_rows_needed
+
         writer = Writer([picture], inputs=[*data, costs, target], force=force)
         totals = _numbers_in("--spends", spends) or None
         budget = plain(budget)
