@@ -112,3 +112,5 @@ def test_a_model_of_uncorrelated_attributes_explains_no_more_of_whole_rows_than_
     assert learnt.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * 0.4)
     assert other.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * 0.1, rel=0.5)
     np.testing.assert_array_equal(learnt.variances(claimed, little), other.variances(claimed, little))
+    worthless = alone.learnt(*arguments[:3], expected=-0.2, correlated=False)
+    assert worthless.variances(claimed, claimed[None])[0, 0] == 4.0  # never more than that of the target

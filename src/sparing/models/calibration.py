@@ -124,7 +124,7 @@ class Calibration:
         largest = LARGEST_SHARE if most <= 1.0 else max(expected, 0.0) / most
         share = float(minimize_scalar(loss, bounds=(0.0, largest), method="bounded").x)
         errors = errors / np.sqrt(np.maximum(self._variances(share, explained), np.finfo(float).tiny))
-        least = self.least if correlated else np.maximum(self.least, (1.0 - expected) * self.total)
+        least = self.least if correlated else np.maximum(self.least, (1.0 - max(expected, 0.0)) * self.total)
         return replace(self, share=share, least=least, held_out=held_out, errors=np.sort(errors, axis=0))
 
 
