@@ -184,6 +184,22 @@ def test_compare_takes_text_and_holes_as_they_are(run, tmp_path):
     assert "left out: 7 rows with a missing value" in fewer.output
 
 
+def test_compare_prices_columns_and_not_their_indicators(run, tmp_path):
+    """A price list had to name `kind=a`, `kind=b` and `kind=c`, and whole rows cost what these cost together."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(160, 2)), columns=["size", "age"])
+    frame["kind"] = rng.choice(["a", "b", "c"], 160)
+    frame.assign(y=(frame["kind"] == "a") + frame["size"]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "prices.csv").write_text("attribute,cost,group\nage,0.5,\nkind,2.3,seen\nsize,1.2,seen\n")
+    options = ["--budget", 3.5, "--costs", "prices.csv", "--algorithms", "ridge,PairwiseMoments", "--force"]
+    result = run("compare", "t.csv", "--target", "y", *options, *QUICK)
+    assert result.exit_code == 0, result.output
+    rows = pd.read_csv(tmp_path / "sparing-compare.csv").query("algorithm == 'Ridge'")
+    np.testing.assert_allclose(rows["spent"], 4.0 * rows["examples"])
+    (tmp_path / "prices.csv").write_text("attribute,cost\nage,0.5\nkin,2.3\nsize,1.2\n")
+    assert "is the line 'kin' meant?" in run("compare", "t.csv", "--target", "y", *options, *QUICK).stderr
+
+
 def test_constant_target(run, tmp_path):
     np.savez(tmp_path / "flat.npz", X=np.eye(200), y=np.ones(200))
     result = run("compare", "flat.npz")

@@ -17,7 +17,7 @@ from scipy import sparse
 from typer.testing import CliRunner
 
 from sparing.cli import app
-from sparing.tables import read_prices, read_table
+from sparing.tables import prices_of_indicators, read_prices, read_table
 
 
 @pytest.fixture
@@ -355,3 +355,10 @@ def test_bad_price_lists_are_refused(tmp_path, text, message):
     (tmp_path / "prices.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(ValueError, match=message):
         read_prices(tmp_path / "prices.csv", ["a"])
+
+
+def test_indicators_cost_together_what_their_column_costs(tmp_path):
+    (tmp_path / "prices.csv").write_text("attribute,cost,group\na,1.5,\nb,0.7,\nc,2,lab\nd,4,lab\n")
+    prices = prices_of_indicators(tmp_path / "prices.csv", ["a", "b", "b", "b", "c", "c", "d"])
+    assert prices.costs.tolist() == [1.5, 0.7, 0, 0, 2, 0, 4]
+    assert prices.groups == ["", "column b", "column b", "column b", "lab", "lab", "lab"]

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sparing import BudgetClassifier, BudgetRidge
 from sparing.models.calibration import Calibration, HeldOut, part_left
 
-ONE = np.ones(1)
+ONE, ZERO = np.ones(1), np.zeros(1)
 
 
 def held_out(share, n=20_000, seed=0):
@@ -30,8 +30,8 @@ def test_the_share_that_errors_show_is_found(share):
     assert learnt.variances(claimed, everything)[0, 0] == pytest.approx(4.0 * part_left(share, 0.9), rel=0.15)
     assert learnt.variances(claimed, claimed[None])[0, 0] == 4.0
     for probability in (0.05, 0.5, 0.95):  # of normal errors, where as much is known as usual
-        normal = Calibration.of_nothing(4.0 * ONE).quantiles(probability, claimed, everything)
-        assert learnt.quantiles(probability, claimed, everything)[0, 0] == pytest.approx(normal[0, 0], abs=0.05)
+        normal = Calibration.of_nothing(4.0 * ONE).quantiles(probability, claimed, everything, ZERO)
+        assert learnt.quantiles(probability, claimed, everything, ZERO)[0, 0] == pytest.approx(normal[0, 0], abs=0.05)
 
 
 def test_examples_with_hidden_parts_do_not_count_for_variances():
@@ -41,8 +41,18 @@ def test_examples_with_hidden_parts_do_not_count_for_variances():
     learnt = Calibration.of_nothing(4.0 * ONE).learnt(claimed, both, 500)
     assert learnt.share == alone.share
     for probability in (0.1, 0.8):
-        quantiles = [one.quantiles(probability, claimed, claimed[None] / 2) for one in (learnt, alone)]
+        quantiles = [one.quantiles(probability, claimed, claimed[None] / 2, ZERO) for one in (learnt, alone)]
         np.testing.assert_array_equal(*quantiles)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_intervals_of_nothing_known_end_at_targets_that_many_share(seed):
+    """Where trees were judged, held-out targets have another mean: ends were just inside the values 1 and 6."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((600, 6)) + rng.standard_normal((600, 1))
+    y = np.digitize(X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(600), [-1.0, -0.5, 0.0, 0.5, 1.0]) + 1.0
+    model = BudgetRidge(budget=2, random_state=seed).fit(X, y)
+    assert np.ravel(model.predict_interval(np.full((1, 6), np.nan), 0.9)).tolist() == [1.0, 6.0]
 
 
 def test_labels_that_were_held_out_are_labels():

@@ -71,13 +71,13 @@ def compare_command(
             from sparing.compare import Row, compare
             from sparing.files import write_csv
             from sparing.plotting import plot_comparison
-            from sparing.tables import read_prices, read_table
+            from sparing.tables import prices_of_indicators, read_table
 
             runs, picture = ending(output, ".csv"), ending(output, ".png")
             writer = Writer([runs, picture], inputs=[data, target, costs], force=force)
             reading = {"drop": names_in(drop), "encode": encode or "repeated", "drop_missing": drop_missing}
             table = _digits() if demo else read_table(data, target, as_is=True, **reading)
-            prices = None if costs is None else read_prices(costs, table.names)
+            prices = None if costs is None else prices_of_indicators(costs, table.columns or table.names)
             comparison = compare(
                 table.X,
                 table.y,

@@ -217,7 +217,7 @@ class RegressorKnownInPart(KnownInPart):
         tail = (1.0 - checks.fraction("coverage", coverage)) / 2.0
         found = self._from_known(X, "predict_interval")
         fitted, deviations = self._fit.fitted, self._deviations(found)
-        known = (fitted.conditional.total, found.unexplained)
+        known = (fitted.conditional.total, found.unexplained, fitted.center)
         ends = (found.means + deviations * fitted.calibration.quantiles(p, *known) for p in (tail, 1.0 - tail))
         low, high = (self._published(self._within_range(end)) for end in ends)
         return low, high

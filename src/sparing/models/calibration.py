@@ -87,19 +87,22 @@ class Calibration:
     def _variances(self, share: float, explained: np.ndarray) -> np.ndarray:
         return np.maximum(self.total * part_left(share, explained), self.least)
 
-    def quantiles(self, probability: float, claimed: np.ndarray, unexplained: np.ndarray) -> np.ndarray:
+    def quantiles(
+        self, probability: float, claimed: np.ndarray, unexplained: np.ndarray, center: np.ndarray
+    ) -> np.ndarray:
         """Quantiles of errors over their standard deviations: (n, n_outputs); normal ones if few were held out.
 
-        If nothing is known, errors have the distribution of the targets; if as much is explained as for held-out
-        examples, that of their errors. In between, quantiles are interpolated.
+        If nothing is known, errors have the distribution of the targets around the ``center``, which is the prediction
+        then: the interval ends at targets, which matters where many share a value. If as much is explained as for
+        held-out examples, they have that of their errors. In between, quantiles are interpolated.
         """
         if self.held_out is None or self.errors is None or len(self.errors) < FEWEST_ERRORS:
             return np.full(unexplained.shape[:-1], ndtri(probability))
         targets, left = (of[: len(self.errors)] for of in (self.held_out.targets, self.held_out.unexplained))
         usual = np.mean(self._explained(claimed, left), axis=0)
         part = np.clip(self._explained(claimed, unexplained) / np.maximum(usual, np.finfo(float).tiny), 0.0, 1.0)
-        targets = np.sort(targets - targets.mean(axis=0), axis=0)
-        alone = _quantile(targets, probability) / np.sqrt(np.where(self.total > 0, self.total, 1.0))
+        alone = _quantile(np.sort(targets - center, axis=0), probability)
+        alone /= np.sqrt(np.where(self.total > 0, self.total, 1.0))
         return (1.0 - part) * alone + part * _quantile(self.errors, probability)
 
     def learnt(

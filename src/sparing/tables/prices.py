@@ -1,6 +1,8 @@
 """Price lists: what each attribute costs, and the panel that it is bought with."""
 
 import csv
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,6 +44,20 @@ def read_prices(path, names: list[str]) -> PriceList:
             f"is the line {meant[0][1]!r} meant?" if meant else f"add a line for {'each' if more else 'it'}",
         )
     return PriceList(np.array([prices[name][0] for name in names]), [prices[name][1] for name in names])
+
+
+def prices_of_indicators(path, columns: Sequence[str]) -> PriceList:
+    """The same for a table in which columns of text became indicators: each column keeps its price, and is one panel.
+
+    ``columns`` names the column that each attribute comes from.
+    """
+    sizes = Counter(columns)
+    prices = read_prices(path, list(sizes))
+    starts, groups = np.cumsum([0, *sizes.values()])[:-1], dict(zip(sizes, prices.groups, strict=True))
+    costs = np.zeros(len(columns))
+    costs[starts] = prices.costs  # a panel costs what its members cost together
+    labels = {name: f"column {name}" if size > 1 else "" for name, size in sizes.items()}
+    return PriceList(costs, [groups[name] or labels[name] for name in columns])
 
 
 def _checked(path: Path) -> dict[str, tuple[float, str]]:
