@@ -39,6 +39,19 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
+def columns(row):
+    return len(re.split(r"(?<!\\)\|", row)) - 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_headers_of_tables_have_as_many_columns_as_their_rules(page):
+    """Otherwise a table is shown as text."""
+    lines = page.read_text(encoding="utf8").splitlines()
+    for header, rule in zip(lines, lines[1:], strict=False):
+        if re.fullmatch(r"[|\s:-]*\|\s*:?---[|\s:-]*", rule):
+            assert columns(header) == columns(rule), header
+
+
 def test_thresholds_of_the_page_are_those_of_the_code():
     """Each under its name in its module; those by which a model is chosen are numbered, and at most fifteen."""
     _, section = (ROOT / "docs" / "keeping.md").read_text(encoding="utf8").split("### Thresholds\n")
