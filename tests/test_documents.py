@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zlib
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def columns(row):
 def test_headers_of_tables_have_as_many_columns_as_their_rules(page):
     """Otherwise a table is shown as text."""
     lines = page.read_text(encoding="utf8").splitlines()
-    for header, rule in zip(lines, lines[1:], strict=False):
+    for header, rule in pairwise(lines):
         if re.fullmatch(r"[|\s:-]*\|\s*:?---[|\s:-]*", rule):
             assert columns(header) == columns(rule), header
 

@@ -188,12 +188,13 @@ def test_predictions_are_from_seen_parts_clipped_to_the_targets_learnt_from():
         done += 15
 
 
-def test_long_fits_are_judged_by_one_fold():
+def test_long_fits_are_judged_by_fewer_folds():
     X, y, _ = regression(n=60)
     cells = uniform_cells(X, y, 4).in_order()
-    (split,) = splits(cells, cross_validation.LONG + 0.1)
-    assert [part.n_examples for part in (split.learnt, split.judged, split.hidden)] == [45, 15, 15]
-    assert [part.judged.n_examples for part in splits(cells, cross_validation.LONG)] == [15] * 4
+    for seconds, n_folds in ((0.0, 4), (0.24, 4), (0.26, 3), (0.49, 2), (0.6, 1), (2.0, 1)):
+        parts = splits(cells, seconds * cross_validation.COMPARING)
+        assert [(part.learnt.n_examples, part.judged.n_examples) for part in parts] == [(45, 15)] * n_folds
+        assert all(part.hidden.n_examples == 15 for part in parts)
 
 
 def test_very_long_examples_are_left_out_where_judging_them_would_take_too_long(monkeypatch):

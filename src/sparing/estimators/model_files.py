@@ -124,7 +124,7 @@ def _restored(content: dict[str, Any]) -> BudgetEstimator:
         kind = getattr(learners, str(content["learner"]["algorithm"]))
         learner: KeepingLearner = kind.from_state(content["learner"])
         _refuse_damage(fitted, learner.n_attributes, learner.n_outputs)
-        if fitted.trees_share:
+        if fitted.trees_share or fitted.trees_share_in_part:
             cells = learner.bought.to_learn_from()  # the cells that sparing.models.selection fitted trees to
             cells = cells.only(summarize(cells).known)
             fitted = replace(fitted, trees=BoostedTrees(cells, learner.levels))
@@ -158,7 +158,8 @@ def _refuse_damage(fitted: FittedModel, d: int, m: int) -> None:
     _check_numbers("loadings", gaussian.loadings, (size, gaussian.loadings.shape[1]))
     if gaussian.dense is not None:
         _check_numbers("covariance", gaussian.dense, (size, size))
-    _check("share of the trees", isinstance(fitted.trees_share, float) and 0.0 <= fitted.trees_share <= 1.0)
+    for share in (fitted.trees_share, fitted.trees_share_in_part):
+        _check("shares of the trees", isinstance(share, float) and 0.0 <= share <= 1.0)
     _check("facts", isinstance(fitted.facts, dict))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparing.models.gaussian import FittedModel
 
 MOST_EXPLAINED = 0.99  # largest explained fraction of a contrast between classes, so that no case is certain
-OFFSET_SPREAD = 1.0  # prior standard deviation of the offsets
+OFFSET_SPREAD = 0.5  # prior standard deviation of the offsets of whole rows; docs/rare-classes.md shows how it was set
 LEAST_PIVOT = 1e-10  # relative to the largest variance; smaller pivots are zero, here and in kernels/visit_choices.py
 DRAWS = 200  # simulations that estimate the expected error for three or more classes
 NODES = 20  # quantiles in their place where a single normal variable moves all classes, as after a single look
@@ -33,11 +33,11 @@ class Classes:
         D = P^{-1} G_S (P - G_S)^{-1} .
 
     Here D holds the inner products of the class means with respect to :math:`W^{-1}`. Classes are not Gaussian, so the
-    evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope``, and ``offsets`` are added in
-    proportion to the explained part of the classes' variance: if classes are skewed, the border between them is not
-    where the Gaussian has it. Both are fitted to held-out examples, as in Platt's scaling (1999). Probabilities are
-    averaged with the class frequencies, which count as one example: n held-out examples cannot show that anything is
-    rarer than 1 in n. If nothing is known, the probabilities are the class frequencies.
+    evidence :math:`u - \tfrac12 \mathrm{diag}\, D` is multiplied by a ``slope``, and ``offsets`` are added, in full for
+    whole rows and otherwise in proportion to the explained part of the classes' variance: if classes are skewed, the
+    border between them is not where the Gaussian has it. Both are fitted to held-out examples, as in Platt's scaling
+    (1999). Probabilities are averaged with the class frequencies, which count as one example: n held-out examples
+    cannot show that anything is rarer than 1 in n. If nothing is known, the probabilities are the class frequencies.
 
     Parameters
     ----------
@@ -106,12 +106,17 @@ class Classes:
     def _evidence(
         self, means: np.ndarray, unexplained: np.ndarray, of_rows: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """For each class, (n, n_classes), and the part of their variance that is explained, (n, 1) or (1, 1)."""
+        """For each class, (n, n_classes), and how much is explained relative to whole rows, (n, 1) or (1, 1)."""
         inverses, separations, explained = self._pattern(unexplained)
         if of_rows is not None and len(inverses) > 1:
             inverses, separations, explained = inverses[of_rows], separations[of_rows], explained[of_rows]
         u = np.squeeze(inverses @ (_indicators(means) - self.priors)[:, :, None], -1)
-        return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0, explained
+        return u - np.diagonal(separations, axis1=-2, axis2=-1) / 2.0, explained / self._explained_by_everything
+
+    @cached_property
+    def _explained_by_everything(self) -> float:
+        """The explained part of the classes' variance if whole rows are known."""
+        return max(self._pattern(np.zeros((1, *self.total.shape)))[2].item(), np.finfo(float).tiny)
 
     def separations(self, unexplained: np.ndarray) -> np.ndarray:
         """The recalibrated matrix D, given the unexplained covariances: (..., n_classes, n_classes)."""

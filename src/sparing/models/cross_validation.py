@@ -20,7 +20,7 @@ from sparing.models.summary import Summary
 STANDARD_ERRORS = 1.0  # candidates within this many standard errors of the best, by paired differences, are averaged
 CLEARLY = 2.0  # a candidate whose loss is more standard errors above the best is excluded, whatever its correlations
 OUTLYING = 0.1  # fraction of examples that may be outliers under a model of the attributes
-LONG = 2.0  # estimated seconds of one fit of all families from which only one fold is used
+COMPARING = 10.0  # estimated seconds that fits of all folds may take together; if they take longer, folds are left out
 JUDGED = 1e9  # limit on the sum of cubed numbers of cells of held-out examples; further examples are left out
 PREDICTED = 1e6  # the same limit for predictions of cells from one another, in each fold
 
@@ -84,8 +84,10 @@ class Fits(NamedTuple):
 
 
 def splits(cells: Cells, seconds: float) -> list[Split]:
-    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`; only the first fold if a fit takes long."""
-    fold, parts = folds(cells), range(1 if seconds > LONG else FOLDS)
+    """Folds of cells in :meth:`~sparing.cells.Cells.in_order`, fewer if a fit takes so many ``seconds`` that
+    those of all folds would take too long.
+    """
+    fold, parts = folds(cells), range(int(np.clip(COMPARING / max(seconds, 1e-9), 1, FOLDS)))
     judged = [judgeable(cells.take(fold == part)) for part in parts]
     return [Split(cells.take(fold != part), judged[part]) for part in parts]
 

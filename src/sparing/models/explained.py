@@ -28,7 +28,7 @@ def explained(
     curves = "lines" if kind == LINES else f"curves ({kind.name})"
     more = f"{len(chosen) - 1} more within {STANDARD_ERRORS:g} standard error of it ({', '.join(used)})"
     averaged = f"; it is averaged with {more}" if len(chosen) > 1 else ""
-    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees else ""
+    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees_share else ""
     why = (
         f"of {len(names)} models with {curves}, {family} ({setting}) predicts held-out targets best among those whose "
         f"correlations fit held-out values{averaged}{_shrunk(factor)}{trees}"

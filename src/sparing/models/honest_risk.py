@@ -113,10 +113,3 @@ def _risk(explained: float, unseen: float, error: float) -> WholeRowRisk:
     """The error on whole rows, from many examples."""
     spread = np.sqrt(error**2 + (UNSEEN_DOUBT * unseen) ** 2 + (BASIC_DOUBT * (1.0 - explained)) ** 2)
     return WholeRowRisk(1.0 - explained - unseen, max(float(spread), 1e-6))
-
-
-def whole_row_shrinkage(targets: np.ndarray, predictions: np.ndarray, share: float) -> float:
-    """The standard deviation of errors on whole rows over that of errors from seen parts, at most one."""
-    from_seen = np.sum((targets - predictions) ** 2) / max(float(np.sum(targets**2)), np.finfo(float).tiny)
-    whole = _risk(*_explained(targets, predictions, predictions, share, None)).mean
-    return float(np.sqrt(whole / from_seen)) if whole < from_seen else 1.0

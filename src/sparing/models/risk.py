@@ -40,7 +40,7 @@ def from_seen(cells: Cells, summary: Summary, gaussian: Gaussian, weights: np.nd
 
 def seen_parts(data: StandardizedCells, gaussian: Gaussian, weights: np.ndarray) -> SeenParts:
     """The same for cells that are already standardized."""
-    solved, likelihoods = _solved(data, gaussian, data.looks.values)
+    solved, likelihoods = solved_by_seen(data, gaussian, data.looks.values)
     likelihoods -= _apart(gaussian.variances / data.spreads**2 + _doubt(data), data)
     predictions = solved @ (gaussian.times(weights) / data.target_spreads)
     return SeenParts(predictions[data.places], likelihoods[data.places])
@@ -55,7 +55,7 @@ def seen_variances(cells: Cells, summary: Summary, gaussian: Gaussian, weights: 
     variances = np.empty((data.n_examples, covariances.shape[1]))
     for output, covariance in enumerate(covariances.T):
         standardized = covariance / data.spreads
-        variances[:, output] = _solved(data, gaussian, standardized[data.looks.attributes])[0] @ covariance
+        variances[:, output] = solved_by_seen(data, gaussian, standardized[data.looks.attributes])[0] @ covariance
     return variances[data.places]
 
 
@@ -112,7 +112,9 @@ def _errors_by_factors(gaussian: Gaussian, at, spreads, owners, seen) -> np.ndar
     return errors
 
 
-def _solved(data: StandardizedCells, gaussian: Gaussian, values: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+def solved_by_seen(
+    data: StandardizedCells, gaussian: Gaussian, values: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
     r""":math:`\Sigma_{SS}^{-1} v_S` as one row per example, with standardized values v, and log-likelihoods."""
     looks = data.looks._replace(values=values, targets=np.empty((data.n_examples, 0)))
     spreads, doubt = data.spreads, _doubt(data)

@@ -21,7 +21,7 @@ from sparing.models.explained import explained
 from sparing.models.families import Family, Size
 from sparing.models.folds import FEWEST, FOLDS, thinned
 from sparing.models.gaussian import Candidate, FittedModel, fitted_model
-from sparing.models.honest_risk import seen_share, whole_row_risk, whole_row_shrinkage
+from sparing.models.honest_risk import seen_share, whole_row_risk
 from sparing.models.pair_moments import pair_moments
 from sparing.models.pairwise import USUAL_RIDGE, RepairedCovariance
 from sparing.models.scaling import at_any_scale
@@ -170,9 +170,8 @@ def select(
     ours = held_out = factor * judged.held_out(chosen)
     share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     if features == "auto" and boosting_seconds(cells) <= AFFORDABLE:
-        less = whole_row_shrinkage(judged.targets, ours[0], share)
         step = stages.steps("trees", JUDGED + 1)
-        model, held_out = averaged_with_trees(model, cells, parts, judged, ours, less, levels, step)
+        model, held_out = averaged_with_trees(model, cells, parts, judged, ours, best, levels, step)
     risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
     model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out, 1.0 - risk.mean)
     if features != "linear":

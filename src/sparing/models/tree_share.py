@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from sparing.cells import Cells
+from sparing.models.blocks import standard_error
+from sparing.models.completed_rows import completed_rows
 from sparing.models.cross_validation import CrossValidation, Split, worse
 from sparing.models.gaussian import FittedModel
 from sparing.models.trees import JUDGED, BoostedTrees, mostly_seen, rows_with_holes
+
+COMPLETED = 1_000  # maximum number of held-out examples of a fold that are completed
 
 
 def averaged_with_trees(
@@ -17,7 +21,7 @@ def averaged_with_trees(
     parts: Sequence[Split],
     judged: CrossValidation,
     ours: np.ndarray,
-    shrinkage: float,
+    best: int,
     levels: np.ndarray | None,
     step: Callable[[], None],
 ) -> tuple[FittedModel, np.ndarray]:
@@ -26,9 +30,9 @@ def averaged_with_trees(
     These replace ``ours`` as far as folds were judged: predictions from what was seen, and with a part of it hidden.
     Trees add interactions of columns. If interactions matter little, the first fold shows it, and trees are left out.
 
-    The share of the trees is regressed on seen parts of rows. On whole rows less is left to explain: with the same
-    correlation and errors that are ``shrinkage`` times as large, the share is ``shrinkage`` times as large, too. If
-    most values were seen, trees predict worse than the model without them, so rows known in part have their own share.
+    If most values were seen, trees predict worse from less, so rows known in part have a share of their own, regressed
+    on examples as they were seen and with a part hidden. The share for whole rows is another one
+    (:func:`_share_on_whole_rows`), for which the ``best`` candidate describes the attributes.
     """
     if not all(len(split.learnt) for split in parts):
         return model, ours
@@ -53,8 +57,43 @@ def averaged_with_trees(
         which = np.stack([sizes < cells.n_attributes, np.full(sizes.size, True)])
         residuals = roots[: here.stop] * (judged.targets[: here.stop] - ours)
         in_part = _regressed(residuals[which], (roots[: here.stop] * moves)[which])
-    model = replace(model, trees=trees.fit(), trees_share=share * shrinkage, trees_share_in_part=in_part)
+    whole = _share_on_whole_rows(trees, judged, ours[0], best, levels)
+    model = replace(model, trees=trees.fit(), trees_share=whole, trees_share_in_part=in_part)
     return model, ours + np.array([share, in_part])[:, None, None] * moves
+
+
+def _share_on_whole_rows(
+    trees: BoostedTrees, judged: CrossValidation, ours: np.ndarray, best: int, levels: np.ndarray | None
+) -> float:
+    r"""The share of the trees in predictions for whole rows, from held-out rows completed by draws.
+
+    On whole rows trees may count the same information several times: fitted to rows of a few values, they take each
+    column as a substitute for all that it is correlated with. With the trees' predictions T for whole rows, and those
+    of the model, M, the expectations of both given the seen values are known: M's is its prediction from these, and T's
+    is the mean over completed rows. The share is the regression of :math:`y - E[M | x_S]` on :math:`E[T - M | x_S]`.
+    The variance of the mean over a few draws is subtracted from the sum of squares. If the slope is b with a standard
+    error of s, the share is :math:`b^3 / (b^2 + s^2)`, which minimises the expected squared error of multiples of b.
+    """
+    products, squares, at, first = [], [], [], 0
+    for fold, (split, fits) in enumerate(zip(judged.parts[:JUDGED], judged.fits, strict=False)):
+        some, center, scale = slice(COMPLETED), fits.summary.target_means, fits.summary.target_spreads
+        columns, functions = split.columns.judged.take(some), split.judged.take(some)
+        described = split.basis, fits.summary, fits.candidates[best].attributes(), levels
+        theirs = [trees.predict_without(fold, rows) for rows in completed_rows(columns, functions, *described)]
+        here = np.arange(first, first + columns.n_examples)
+        moves, weights = (np.stack(theirs) - center) / scale - ours[here], judged.examples[here, None]
+        mean, noise = moves.mean(axis=0), moves.var(axis=0) / max(len(moves) - 1, 1)
+        products.append(np.sum(weights * (judged.targets[here] - ours[here]) * mean, axis=1))
+        squares.append(np.sum(weights * (mean**2 - noise), axis=1))
+        at.append(here)
+        first += split.judged.n_examples
+    product, square = np.concatenate(products), np.concatenate(squares)
+    if product.sum() <= 0 or square.sum() <= 0:
+        return 0.0
+    slope = product.mean() / square.mean()
+    blocks = None if judged.blocks is None else judged.blocks[np.concatenate(at)]
+    error = standard_error(product - slope * square, blocks) / square.mean()
+    return float(min(slope**3 / (slope**2 + error**2), 1.0))
 
 
 def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
