@@ -83,17 +83,17 @@ def test_rows_in_part_have_a_share_of_trees_of_their_own():
     Over seven orders of the rows, of which some have no trees; in one or another the harm is large.
     """
     X, y = load_digits(return_X_y=True)
-    X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)]
+    X, y = X[(y == 3) | (y == 5)], y[(y == 3) | (y == 5)] - 3.0
     errors, shares = [], []
     for seed in range(7):
         order = np.random.default_rng(seed).permutation(len(y)) if seed else np.arange(len(y))
         train, test = order[:240], order[240:]
-        model = BudgetClassifier(budget=64, random_state=0).fit(X[train], y[train])
+        model = BudgetRidge(budget=64, random_state=0).fit(X[train], y[train])
         fitted, route = model.learner_.fitted, [purchase.columns[0] for purchase in model.route()][:6]
         in_part = np.full_like(X[test], np.nan)
         in_part[:, route] = X[np.ix_(test, route)]
         for one in (fitted, replace(fitted, trees_share_in_part=fitted.trees_share)):
-            errors.append(np.mean((one.predict(in_part)[:, 0] - np.where(y[test] == 5, 1.0, -1.0)) ** 2))
+            errors.append(np.mean((one.predict(in_part)[:, 0] - y[test]) ** 2))
         shares.append([fitted.trees_share, fitted.trees_share_in_part])
     with_trees = np.array([share for share in shares if share[0]])
     assert len(with_trees) >= 3

@@ -10,6 +10,7 @@ from sparing.models.blocks import standard_error
 from sparing.models.completed_rows import completed_rows
 from sparing.models.cross_validation import CrossValidation, Split, worse
 from sparing.models.gaussian import FittedModel
+from sparing.models.log_losses import log_losses
 from sparing.models.trees import JUDGED, BoostedTrees, mostly_seen, rows_with_holes
 
 COMPLETED = 1_000  # maximum number of held-out examples of a fold that are completed
@@ -29,6 +30,7 @@ def averaged_with_trees(
 
     These replace ``ours`` as far as folds were judged: predictions from what was seen, and with a part of it hidden.
     Trees add interactions of columns. If interactions matter little, the first fold shows it, and trees are left out.
+    Classes, whose targets are -1 and +1, are judged by log losses (:mod:`sparing.models.log_losses`).
 
     If most values were seen, trees predict worse from less, so rows known in part have a share of their own, regressed
     on examples as they were seen and with a part hidden. The share for whole rows is another one
@@ -46,8 +48,11 @@ def averaged_with_trees(
         moves = np.concatenate([moves, theirs - ours[:, here]], axis=1)
         residuals, weighted = (roots * (judged.targets - ours[0]))[: here.stop], roots[: here.stop] * moves[0]
         share = _regressed(residuals, weighted)
-        gains = np.mean(residuals**2 - (residuals - share * weighted) ** 2, axis=1)
-        if not worse(gains, 0.0 * gains, None if judged.blocks is None else judged.blocks[: here.stop]):
+        before, after = (np.mean(left**2, axis=1) for left in (residuals, residuals - share * weighted))
+        if np.all(np.abs(cells.targets) == 1.0):
+            targets, own, weights = (of[: here.stop] for of in (judged.targets, ours[0], judged.examples))
+            before, after = (log_losses(targets, made, weights) for made in (own, own + share * moves[0]))
+        if not worse(before, after, None if judged.blocks is None else judged.blocks[: here.stop]):
             return model, ours
         if trees.take_long:
             trees.fit()  # the rest at once: a second fold rarely says no where a first said yes
