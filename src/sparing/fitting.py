@@ -121,7 +121,7 @@ class FitReport:
             return f"{part} are there and were learnt from, of {model.n_iter_:,} examples; nothing was bought."
         said = f"{part.replace('values', 'values bought')} for {model.spent_:,.2f}, of {model.n_iter_:,} examples."
         missing = model.cells_ - len(getattr(model.learner_, "bought", range(model.cells_)))
-        said += f" {missing:,} of them were missing, and paid for." if missing else ""
+        said += f" {missing:,} of them were missing{', and paid for' * (model.spent_ > 0)}." if missing else ""
         if model.total_budget is None or model.total_budget - model.spent_ >= model.learner_.budget:
             return said
         return f"{said} The total budget of {model.total_budget:,.2f} was used up before all examples had their share."

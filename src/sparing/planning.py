@@ -26,7 +26,7 @@ from sparing.models.em import StandardizedCells, nth_iterate
 from sparing.models.factor import factor_iterates
 from sparing.models.factor_gradients import implied_covariance
 from sparing.models.forecast import World as World
-from sparing.models.forecast import few_errors, whole_errors
+from sparing.models.forecast import few_errors, is_informative, whole_errors
 from sparing.models.forecast import relative_error as relative_error
 from sparing.models.gaussian import FittedModel
 from sparing.models.honest_risk import LEVEL
@@ -55,6 +55,7 @@ class Prospect(NamedTuple):
     whole_deviation: float
     few_interval: tuple[float, float] = (np.nan, np.nan)  # 90 %
     whole_interval: tuple[float, float] = (np.nan, np.nan)
+    informative: bool = True  # whether the pilot's model predicts better than the mean target
 
 
 def plan(
@@ -127,7 +128,7 @@ def plan(
         whole.append(whole_errors(lines, cells, rows, generator))
         done(0.5 / repetitions)
     return [
-        Prospect(spend, n, *_middle(f), m, *_middle(w), _interval(f), _interval(w))
+        Prospect(spend, n, *_middle(f), m, *_middle(w), _interval(f), _interval(w), is_informative(model))
         for spend, n, f, m, w in zip(spends, examples, few, rows, np.transpose(whole), strict=True)
     ]
 
@@ -169,6 +170,11 @@ def _with_weights(model: FittedModel, cells: Cells, levels: np.ndarray | None) -
 
 def advice(prospects: list[Prospect]) -> str:
     """The plan in one sentence."""
+    if not all(prospect.informative for prospect in prospects):
+        return (
+            "The pilot found nothing that predicts the target better than its mean: these forecasts are those of other "
+            "tables after pilots of this size. A larger pilot would show more."
+        )
     compared = [p for p in prospects if np.isfinite(p.whole)]
     if not compared:
         return "No spend here buys two whole rows: a few values of many examples are the only way."

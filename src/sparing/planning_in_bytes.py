@@ -93,6 +93,6 @@ def plan_in_bytes(
     for share in shares:
         megabytes, n, error, deviation = measured(few[: round(share * few.size)], budget)
         _, n_whole, other, spread = measured(whole[: round(share * whole.size)], source.n_attributes)
-        intervals = ((at - SIDE * by, at + SIDE * by) for at, by in ((error, deviation), (other, spread)))
-        found.append(Prospect(megabytes, n, error, deviation, n_whole, other, spread, *intervals))
+        intervals = [(at - SIDE * by, at + SIDE * by) for at, by in ((error, deviation), (other, spread))]
+        found.append(Prospect(megabytes, n, error, deviation, n_whole, other, spread, intervals[0], intervals[1]))
     return found

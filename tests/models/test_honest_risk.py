@@ -39,10 +39,11 @@ def test_what_seen_parts_explain_is_divided_by_their_share():
     """Targets +1 and -1 predicted as half: three quarters explained of parts that are four fifths, so 15/16."""
     n = 100_000
     targets = np.tile([1.0, -1.0], n // 2)[:, None]
-    found = whole_row_risk(targets, 0.5 * targets, 0.5 * targets, 0.8)
+    found = whole_row_risk(targets, 0.5 * targets, np.zeros(len(targets)), 0.8)
     assert found.center == pytest.approx(1 / 16 * (1 + 1 / n))
     assert found.spread == pytest.approx(np.hypot(UNSEEN_DOUBT * 3 / 16, 0.05 / 4), rel=1e-4)  # all examples agree
-    better = whole_row_risk(targets, 0.5 * targets, 0.6 * targets[:30], 1.0)
+    gains = np.mean((0.5**2 - 0.4**2) * targets[:30] ** 2, axis=1)
+    better = whole_row_risk(targets, 0.5 * targets, gains, 1.0)
     assert better.center == pytest.approx(0.4**2 * (1 + 1 / n))
 
 
@@ -50,7 +51,7 @@ def test_of_the_mean_target_the_error_is_that_of_a_mean_of_so_many():
     """Nothing is explained: the error is one and a chi-squared variable over n, whose deviation is the root of 2."""
     generator = np.random.default_rng(0)
     for n in (10, 40):
-        found = whole_row_risk(generator.standard_normal((n, 1)), np.zeros((n, 1)), np.zeros((n, 1)), 1.0)
+        found = whole_row_risk(generator.standard_normal((n, 1)), np.zeros((n, 1)), np.zeros(n), 1.0)
         assert found.center == pytest.approx(1 + 1 / n)
         assert found.spread == pytest.approx(np.hypot(0.05, np.sqrt(2) / n))
 
@@ -63,7 +64,7 @@ def test_the_spread_of_examples_is_that_of_a_ratio_of_means():
     drawn = rng.integers(0, 400, (2000, 400))
     losses, squares = ((targets - predictions) ** 2)[:, 0], (targets**2)[:, 0]
     ratios = losses[drawn].mean(axis=1) / squares[drawn].mean(axis=1)
-    found = whole_row_risk(targets, predictions, predictions, 1.0)
+    found = whole_row_risk(targets, predictions, np.zeros(len(targets)), 1.0)
     spread = np.sqrt(found.spread**2 - (0.05 * found.center) ** 2)
     assert spread == pytest.approx(ratios.std(), rel=0.08)
 

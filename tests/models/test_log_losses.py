@@ -34,12 +34,11 @@ def test_outputs_are_averaged_and_one_class_alone_says_nothing():
 def test_trees_that_only_bend_a_line_are_left_out_for_classes(classes):
     """A logistic model of independent columns: no trees know more than the best line.
 
-    By squared errors they are better, because the probability of a rare class is a curved function of that line. If the
-    same labels are called 0 and 1, they are numbers to be predicted.
+    By squared errors they are better, because the probability of a rare class is a curved function of that line.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 4))
     y = X @ np.array([2.0, 1.5, 1.0, 0.5]) + rng.logistic(size=4000) > 5.0
-    cells = uniform_cells(X, np.where(y, 1.0, -1.0 if classes else 0.0), 3).in_order()
-    model = select(cells, affordable_families(cells)[:1], "auto")
+    cells = uniform_cells(X, np.where(y, 1.0, -1.0), 3).in_order()
+    model = select(cells, affordable_families(cells)[:1], "auto", classes=classes)
     assert (model.trees is None) == classes

@@ -230,7 +230,7 @@ def test_what_was_chosen_and_why_is_told():
     assert facts["setting"] == "b: number 1"
     share = seen_share(cells, summarize(cells), model)
     predictions = np.array(facts["shrinkage"]) * found.predictions[2]
-    risk = whole_row_risk(found.targets, predictions, predictions, share)
+    risk = whole_row_risk(found.targets, predictions, np.zeros(len(predictions)), share)
     assert facts | risk.facts == facts
     assert 0.9 < facts["shrinkage"][0] < 1.0
     assert facts["families"] == ["b"]

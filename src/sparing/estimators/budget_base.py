@@ -57,6 +57,7 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
     fit_intercept: bool = True
 
     _penalty: ClassVar[str] = "ridge"
+    _of_classes: ClassVar[bool] = False
     _online_reason: ClassVar[str] = ""  # why the estimator needs an online learner, if it does
 
     # From options to a learner ---------------------------------------------------------------------------------------
@@ -104,7 +105,8 @@ class BudgetEstimator(CheckedInput, KnownInPart, BaseEstimator):
             return FactorModel(d, **options)
         if self.learner == "auto" and is_auto(self.alpha):
             lines = penalty == "lasso" and self.features == "auto"
-            return AutoLearner(d, penalty=penalty, features="linear" if lines else self.features, **options)
+            options |= {"features": "linear" if lines else self.features, "classes": self._of_classes}
+            return AutoLearner(d, penalty=penalty, **options)
         options["ridge" if penalty == "ridge" else "alpha"] = (
             self.alpha if is_auto(self.alpha) else checks.positive("alpha", self.alpha)
         )

@@ -1,7 +1,7 @@
 """Classification from a few attributes of each example."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -51,6 +51,8 @@ class BudgetClassifier(ClassifierKnownInPart, LinearClassifier, BudgetEstimator)
     """
 
     class_weight: Any = None
+
+    _of_classes: ClassVar[bool] = True
 
     def fit(self, X, y=None, sample_weight=None, *, target=None) -> Self:
         """Learn from all rows of X, looking at ``budget`` attributes of each.

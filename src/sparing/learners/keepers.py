@@ -37,16 +37,20 @@ class AutoLearner(KeepingLearner):
     features : {"linear", "additive", "auto"}
         "additive": a curve for every column, learnt from the same looks, if it predicts held-out examples better than a
         line. "auto": averaged with boosted trees if that is better still.
+    classes : bool
+        Whether targets are classes, -1 and +1. Boosted trees are then judged by log losses, not by squared errors.
     """
 
     penalty: str = "ridge"
     features: str = "linear"
+    classes: bool = False
 
     FEATURES: ClassVar[tuple[str, ...]] = ("linear", "additive", "auto")
 
     def __post_init__(self):
         checks.one_of("penalty", self.penalty, ("ridge", "lasso"))
         checks.one_of("features", self.features, self.FEATURES)
+        self.classes = checks.boolean("classes", self.classes)
         if self.penalty == "lasso" and self.features != "linear":
             raise ValueError(f"features={self.features!r} has no lasso; pass features='linear' or penalty='ridge'.")
         if self.penalty == "lasso" and self.n_attributes > WIDEST_LASSO:
@@ -58,7 +62,8 @@ class AutoLearner(KeepingLearner):
 
     def _fit(self, cells: Cells, progress: Progress) -> FittedModel:
         expanded = cells if self.levels is None else transformed(None, self.levels, cells)[1]
-        return select(cells, affordable_families(expanded, self.penalty), self.features, self.levels, progress)
+        competing = affordable_families(expanded, self.penalty)
+        return select(cells, competing, self.features, self.levels, progress, self.classes)
 
 
 @dataclass(kw_only=True, eq=False)

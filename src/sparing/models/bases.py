@@ -95,13 +95,12 @@ class Basis:
         """The values of all functions for whole rows: (n, size)."""
         return np.concatenate([column(X[:, j]) for j, column in enumerate(self.columns)], axis=1)
 
-    def inverse(self, functions: np.ndarray, levels: np.ndarray | None = None) -> np.ndarray:
-        """Values of the columns at which their functions have these values; NaN for a column without functions."""
+    def inverse(self, functions: np.ndarray) -> np.ndarray:
+        """Values of numeric columns at which their functions have these values; NaN for a column without functions."""
         rows = np.full((len(functions), len(self.columns)), np.nan)
         for at, column in enumerate(self.columns):
-            own = functions[:, self.starts[at] : self.starts[at + 1]]
-            if own.shape[1]:
-                rows[:, at] = column.nearest(own) if levels is not None and levels[at] else column.inverse(own[:, 0])
+            if column.values.shape[1]:
+                rows[:, at] = column.inverse(functions[:, self.starts[at]])
         return rows
 
     def by_column(self, of_functions: np.ndarray, otherwise) -> np.ndarray:

@@ -33,16 +33,11 @@ class Column(NamedTuple):
         return left, part if self.is_line else np.minimum(np.maximum(part, 0.0), 1.0)
 
     def inverse(self, transformed: np.ndarray) -> np.ndarray:
-        """The values at which the first function has these values; it increases from knot to knot."""
+        """The values at which the first function has these values; that of numbers increases from knot to knot."""
         scores = self.values[:, 0]
         if not self.is_line:
             return np.interp(transformed, scores, self.knots)
         return self.knots[0] + (transformed - scores[0]) * (self.knots[1] - self.knots[0]) / (scores[1] - scores[0])
-
-    def nearest(self, functions: np.ndarray) -> np.ndarray:
-        """The code of the category whose indicators are nearest to these values: (n,)."""
-        distances = np.sum(self.values**2, axis=1) - 2.0 * functions @ self.values.T
-        return self.knots[distances.argmin(axis=1)]
 
     @property
     def spreads(self) -> np.ndarray:

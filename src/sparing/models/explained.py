@@ -28,7 +28,9 @@ def explained(
     curves = "lines" if kind == LINES else f"curves ({kind.name})"
     more = f"{len(chosen) - 1} more within {STANDARD_ERRORS:g} standard error of it ({', '.join(used)})"
     averaged = f"; it is averaged with {more}" if len(chosen) > 1 else ""
-    trees = f", averaged with boosted trees, whose share is {model.trees_share:.2f}" if model.trees_share else ""
+    shares = {"trees_share": model.trees_share, "trees_share_in_part": model.trees_share_in_part}
+    shown = f"{model.trees_share:.2f} (rows known in part: {model.trees_share_in_part:.2f})"
+    trees = f", averaged with boosted trees, whose share is {shown}" if model.trees else ""
     why = (
         f"of {len(names)} models with {curves}, {family} ({setting}) predicts held-out targets best among those whose "
         f"correlations fit held-out values{averaged}{_shrunk(factor)}{trees}"
@@ -46,8 +48,7 @@ def explained(
         for c, (name, setting) in enumerate(names)
     ]
     facts = {"setting": f"{family}: {setting}", "families": used, "why": why}
-    features = {"features": curves, "shrinkage": factor.tolist(), "trees_share": model.trees_share}
-    return facts | features | {"candidates": candidates}
+    return facts | {"features": curves, "shrinkage": factor.tolist()} | shares | {"candidates": candidates}
 
 
 def _shrunk(factor: np.ndarray) -> str:

@@ -17,7 +17,7 @@ from sparing.models.gaussian import FittedModel, Gaussian
 
 # Set on some splits of 20 tables; docs/forecasts.md shows others.
 STEEP, OF_CLASSES = 0.5, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
-TELLING_LOOKS = 50.0  # looks per attribute at which the exponent of a model of lines is half as large
+TELLING_LOOKS = 50.0  # looks per attribute at which half as much is expected of more looks, but for curves
 GRADES = 20  # a target with at most this many distinct values is a class or a grade
 FARTHEST = 10.0  # multiple of the pilot's looks beyond which no smaller error is forecast
 LEARNT = 0.75  # fraction of the pilot in a training fold of cross-validation
@@ -42,11 +42,14 @@ def few_errors(model: FittedModel, pilot: Cells, looks: float, generator: np.ran
 def mean_exponent(model: FittedModel, pilot: Cells) -> float:
     """The mean exponent of learning curves: what many looks did not reveal, more looks will hardly reveal either."""
     curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
-    if not is_informative(model):
-        return STEEP
     if np.unique(pilot.targets).size <= GRADES:
         return OF_CLASSES
-    return STEEP if curved else STEEP * TELLING_LOOKS / (TELLING_LOOKS + len(pilot) / pilot.n_attributes)
+    return STEEP if curved and is_informative(model) else STEEP * unrevealed(pilot)
+
+
+def unrevealed(pilot: Cells) -> float:
+    """How much of what more looks would reveal is still open, from 1 without looks to 0 with very many."""
+    return TELLING_LOOKS / (TELLING_LOOKS + len(pilot) / pilot.n_attributes)
 
 
 def is_informative(model: FittedModel) -> bool:
@@ -72,13 +75,14 @@ class World(NamedTuple):
         return X, X @ self.weights + np.sqrt(self.noise) * generator.standard_normal(n)
 
 
-def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
+def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Generator) -> World:
     """A world that agrees with a linear model of the pilot, in which most of the model's error is noise.
 
-    The more predictions are shrunk toward the mean target, the less is known about what more rows would explain.
+    The more predictions are shrunk toward the mean target, the less is known about what more rows would explain, unless
+    the pilot has many looks.
     """
     kept = float(model.facts["shrinkage"][0]) if is_informative(model) else 0.0
-    reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN)
+    reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN * unrevealed(pilot))
     noise = min(model.facts["risk_distribution"].draw(1, generator)[0] * np.exp(-reducible), MOST_NOISE)
     world = World(model.attributes, model.weights[:, 0], 0.0)
     return world._replace(noise=world.target_variance * noise / (1.0 - noise) or 1.0)
@@ -87,7 +91,7 @@ def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
 def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: np.random.Generator) -> np.ndarray:
     """Errors of ridge regression on this many whole rows of one possible world; NaN for fewer than two rows."""
     most = max(2, int(SIMULATED / pilot.n_attributes))
-    world = possible_world(model, generator)
+    world = possible_world(model, pilot, generator)
     with one_blas_thread(True):  # for many small regressions
         X, y = world.simulate(min(max(rows), most), generator)
         errors = [ridge_error(world, X[:n], y[:n]) if n >= 2 else np.nan for n in rows]

@@ -205,7 +205,11 @@ class FittedModel:
         missing = np.isnan(X)
         share = np.where(missing.any(axis=1), self.trees_share_in_part, self.trees_share)
         share[missing.all(axis=1)] = 0.0  # trees add nothing if nothing is known
-        return predictions + share[:, None] * (self.trees.predict(X) - predictions)
+        used = share > 0.0
+        if used.any():
+            predictions = predictions.copy()
+            predictions[used] += share[used, None] * (self.trees.predict(X[used]) - predictions[used])
+        return predictions
 
     @property
     def center(self) -> np.ndarray:

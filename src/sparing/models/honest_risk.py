@@ -71,7 +71,7 @@ def seen_share(cells: Cells, summary: Summary, model: FittedModel) -> float:
 
 
 def whole_row_risk(
-    targets: np.ndarray, predictions: np.ndarray, better: np.ndarray, share: float, blocks: np.ndarray | None = None
+    targets: np.ndarray, predictions: np.ndarray, gains: np.ndarray, share: float, blocks: np.ndarray | None = None
 ) -> WholeRowRisk:
     r"""The error on whole rows, from held-out targets and their predictions from seen parts, all standardized.
 
@@ -84,10 +84,10 @@ def whole_row_risk(
     have a part in proportion to 1/n, and the mean of n targets is itself wrong: by 1/n of their variance on average,
     with a standard deviation of :math:`\sqrt{2}/n`.
 
-    The first examples may have ``better`` predictions, averaged with those of trees. Examples of one of the ``blocks``
-    were seen in the same attributes, so standard errors are clustered by block.
+    The ``gains`` are by how much trees reduce the squared errors of the first examples, if they are used. Examples of
+    one of the ``blocks`` were seen in the same attributes, so standard errors are clustered by block.
     """
-    explained, unseen, error = _explained(targets, predictions, better, share, blocks)
+    explained, unseen, error = _explained(targets, predictions, gains, share, blocks)
     n = max(2.0, float(len(targets) if blocks is None else np.unique(blocks).size))
     wider = stdtrit(n - 1.0, (1.0 + LEVEL) / 2) / ndtri((1.0 + LEVEL) / 2) * np.sqrt(n / (n - 1.0))
     center, spread = _risk(explained, unseen, wider * error)
@@ -96,13 +96,12 @@ def whole_row_risk(
     return WholeRowRisk(center * (1.0 + 1.0 / n), float(np.hypot(spread, np.linalg.norm(few) / n)))
 
 
-def _explained(targets, predictions, better, share: float, blocks) -> tuple[float, float, float]:
+def _explained(targets, predictions, gains, share: float, blocks) -> tuple[float, float, float]:
     """What seen parts explain, what unseen values add to that, and the standard error, for whole rows."""
     squares, losses = np.mean(targets**2, axis=1), np.mean((targets - predictions) ** 2, axis=1)
     scale = max(float(squares.mean()), np.finfo(float).tiny)
-    some = len(better)
-    gains = losses[:some] - np.mean((targets[:some] - better) ** 2, axis=1)
-    gain, gain_error = gains.mean() / scale, standard_error(gains, None if blocks is None else blocks[:some]) / scale
+    of_trees = None if blocks is None else blocks[: len(gains)]
+    gain, gain_error = gains.mean() / scale, standard_error(gains, of_trees) / scale
     relative = losses.mean() / scale
     error = np.hypot(standard_error(losses - relative * squares, blocks) / scale, gain_error)
     explained = 1.0 - relative + gain

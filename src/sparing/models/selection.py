@@ -132,6 +132,7 @@ def select(
     features: str = "linear",
     levels: np.ndarray | None = None,
     progress: Progress = unnoticed,
+    classes: bool = False,
 ) -> FittedModel:
     """The average of the candidates that describe held-out examples best, fitted to all examples.
 
@@ -141,7 +142,7 @@ def select(
 
     ``features`` are "linear", "additive" (lines or curves, whichever predict better), or "auto" (the same, averaged
     with boosted trees if they help). ``levels`` is the number of categories of each attribute, 0 for a numeric one;
-    ``progress`` is called with fractions of the work.
+    ``progress`` is called with fractions of the work. ``classes`` says that targets are indicators of classes.
     """
     competing = [*competing, families.mean_target()]
     if cells.n_examples < FEWEST:
@@ -168,11 +169,12 @@ def select(
     model = fitted_model(summary, weights, named[judged.names[best]], {}, basis)
     stages.steps("fit", 1)()
     ours = held_out = factor * judged.held_out(chosen)
+    gains = np.zeros(ours.shape[1])
     share = seen_share(judgeable(thinned(expanded, SCOUTS)), summary, model)
     if features == "auto" and boosting_seconds(cells) <= AFFORDABLE:
         step = stages.steps("trees", JUDGED + 1)
-        model, held_out = averaged_with_trees(model, cells, parts, judged, ours, best, levels, step)
-    risk = whole_row_risk(judged.targets, ours[0], held_out[0], share, judged.blocks)
+        model, held_out, gains = averaged_with_trees(model, cells, parts, judged, ours, best, levels, classes, step)
+    risk = whole_row_risk(judged.targets, ours[0], gains, share, judged.blocks)
     model = calibrated(model, parts, [fits.summary for fits in judged.fits], held_out, 1.0 - risk.mean)
     if features != "linear":
         model = replace(model, target_range=(cells.targets.min(axis=0), cells.targets.max(axis=0)))
