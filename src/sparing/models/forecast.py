@@ -44,12 +44,9 @@ def mean_exponent(model: FittedModel, pilot: Cells) -> float:
     curved = model.trees is not None or (model.basis is not None and model.basis.kind != LINES)
     if np.unique(pilot.targets).size <= GRADES:
         return OF_CLASSES
-    return STEEP if curved and is_informative(model) else STEEP * unrevealed(pilot)
-
-
-def unrevealed(pilot: Cells) -> float:
-    """How much of what more looks would reveal is still open, from 1 without looks to 0 with very many."""
-    return TELLING_LOOKS / (TELLING_LOOKS + len(pilot) / pilot.n_attributes)
+    if curved and is_informative(model):
+        return STEEP
+    return STEEP * TELLING_LOOKS / (TELLING_LOOKS + len(pilot) / pilot.n_attributes)
 
 
 def is_informative(model: FittedModel) -> bool:
@@ -75,14 +72,13 @@ class World(NamedTuple):
         return X, X @ self.weights + np.sqrt(self.noise) * generator.standard_normal(n)
 
 
-def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Generator) -> World:
+def possible_world(model: FittedModel, generator: np.random.Generator) -> World:
     """A world that agrees with a linear model of the pilot, in which most of the model's error is noise.
 
-    The more predictions are shrunk toward the mean target, the less is known about what more rows would explain, unless
-    the pilot has many looks.
+    The more predictions are shrunk toward the mean target, the less is known about what more rows would explain.
     """
     kept = float(model.facts["shrinkage"][0]) if is_informative(model) else 0.0
-    reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN * unrevealed(pilot))
+    reducible = generator.exponential(kept * REDUCIBLE + (1.0 - kept) * UNKNOWN)
     noise = min(model.facts["risk_distribution"].draw(1, generator)[0] * np.exp(-reducible), MOST_NOISE)
     world = World(model.attributes, model.weights[:, 0], 0.0)
     return world._replace(noise=world.target_variance * noise / (1.0 - noise) or 1.0)
@@ -91,7 +87,7 @@ def possible_world(model: FittedModel, pilot: Cells, generator: np.random.Genera
 def whole_errors(model: FittedModel, pilot: Cells, rows: list[int], generator: np.random.Generator) -> np.ndarray:
     """Errors of ridge regression on this many whole rows of one possible world; NaN for fewer than two rows."""
     most = max(2, int(SIMULATED / pilot.n_attributes))
-    world = possible_world(model, pilot, generator)
+    world = possible_world(model, generator)
     with one_blas_thread(True):  # for many small regressions
         X, y = world.simulate(min(max(rows), most), generator)
         errors = [ridge_error(world, X[:n], y[:n]) if n >= 2 else np.nan for n in rows]
