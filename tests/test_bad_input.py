@@ -398,3 +398,8 @@ def test_the_classifier_refuses_labels_that_nobody_named():
     with pytest.raises(ValueError, match=r"classes are \['left', 'up'\], but in the first call .* \['down', 'up'\]"):
         model.partial_fit(X, LABELS, classes=["left", "up"])
     assert model.n_iter_ == N
+
+
+@every_regressor
+def test_regressors_refuse_labels_and_name_the_classifier(cls):
+    refuse(cls(3), X, LABELS, "y must hold numbers .*; if they are labels of classes, use a classifier")

@@ -236,7 +236,10 @@ def refuse_huge_targets(y) -> None:
 
 def targets(y, n_examples: int | None = None) -> np.ndarray:
     """Targets as a float64 matrix with one column per output; finite, one row per example."""
-    y = np.asarray(y, dtype=np.float64)
+    try:
+        y = np.asarray(y, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(f"y must hold numbers ({error}); if they are labels of classes, use a classifier.") from error
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a vector, or a matrix with one column per output; got shape {y.shape}.")
     if n_examples is not None and y.shape[0] != n_examples:
