@@ -1,6 +1,7 @@
 """Recall of rare classes from a few bought values per row, against logistic regression on whole rows.
 
-    SPARING_DATA=folder python benchmarks/rare_classes.py [--seeds 8] [--features linear] [--sets normal,skewed]
+    SPARING_DATA=folder python benchmarks/rare_classes.py [--seeds 8] [--first 8] [--features linear]
+        [--sets normal,skewed]
 
 One example in a hundred (or as many as the data set has) is positive. ``BudgetClassifier`` buys 5 values of each row,
 ``LogisticRegression`` sees all. Both are judged on whole test rows: recall of the rare class, precision, and balanced
@@ -99,13 +100,14 @@ def scores(model, X, y, **fit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first", type=int, default=8, help="the first seed; earlier ones set the rules")
     parser.add_argument("--features", default="linear")
     parser.add_argument("--sets", default=",".join(SETS))
     options = parser.parse_args()
     print(f"{'data':14}{'model':28}{'recall':>14}{'precision':>14}{'balanced':>14}")
     for name in options.sets.split(","):
         lines: dict[str, list] = {}
-        for seed in range(options.seeds):
+        for seed in range(options.first, options.first + options.seeds):
             X, y = SETS[name](np.random.default_rng(seed))
             ours = {"budget": 5, "random_state": seed, "features": options.features}
             logistic = [

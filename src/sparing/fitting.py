@@ -154,7 +154,9 @@ class FitReport:
         if self.has_curves:
             curves = {name: self.model.effect(at) for at, name in enumerate(self.table.names)}
             described["curves"] = {name: {"at": x.tolist(), "adds": _plain(y)} for name, (x, y) in curves.items()}
-            described["share of boosted trees, which are not in this file"] = self.model.report_.get("trees_share", 0.0)
+            report, trees = self.model.report_, "share of boosted trees, which are not in this file"
+            described[trees] = report.get("trees_share", 0.0)
+            described[f"{trees}, for rows known in part"] = report.get("trees_share_in_part", 0.0)
         else:
             weights = np.atleast_2d(self.model.coef_).T
             described["weights"] = {name: _plain(row) for name, row in zip(self.table.names, weights, strict=True)}

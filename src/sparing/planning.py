@@ -169,7 +169,7 @@ def _with_weights(model: FittedModel, cells: Cells, levels: np.ndarray | None) -
 
 
 def advice(prospects: list[Prospect]) -> str:
-    """The plan in one sentence."""
+    """The plan in a sentence or two."""
     if not all(prospect.informative for prospect in prospects):
         return (
             "The pilot found nothing that predicts the target better than its mean: these forecasts are those of other "
