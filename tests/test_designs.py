@@ -100,8 +100,7 @@ def test_shares_minimise_harm_at_a_price(seed):
     """sum a_i / l_i over numbers of looks l with <l, c> = 1, by a generic solver."""
     variances, prices = random_shop(seed)
     weights = np.random.default_rng(seed + 10).standard_normal(6)
-    used = weights**2 * variances
-    harm = variances / variances.sum() + used / used.sum()
+    harm = weights**2 * variances
     found = minimize(
         lambda logs: float(np.log(np.sum(harm / np.exp(logs))) + np.log(np.exp(logs) @ prices)),
         np.zeros(6),
@@ -110,6 +109,14 @@ def test_shares_minimise_harm_at_a_price(seed):
     )
     shares = designs.adaptive(variances, weights, prices=prices, floor=0.0)
     np.testing.assert_allclose(shares, np.exp(found.x) / np.exp(found.x).sum(), rtol=1e-4)
+
+
+def test_weights_count_as_much_as_variances_after_a_quarter_as_many_looks_as_attributes():
+    variances, weights, looks = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 2.0, 0.0, 0.5]), np.ones(4)
+    used = weights**2 * variances
+    wished = np.sqrt(variances / variances.sum() + used / used.sum())
+    shares = designs.adaptive(variances, weights, looks=looks, floor=0.0)
+    np.testing.assert_allclose(looks + 4.0 * shares, 8.0 * wished / wished.sum())
 
 
 def test_several_outputs_count_together():

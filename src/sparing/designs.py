@@ -13,6 +13,7 @@ PENALTIES = ("ridge", "lasso")
 DESIGNS = ("uniform", "moments", "two-phase")
 NEGLIGIBLE = 1e-12  # share of the total variance
 MOST_LIKELY = 0.9999  # cap on inclusion probabilities, since draws without replacement cannot reach 1
+TRUSTED = 4.0  # weights of d attributes count as much as variances once each was seen d / 4 times
 
 
 def uniform(n_attributes: int) -> np.ndarray:
@@ -86,11 +87,16 @@ def priced(second_moments, costs, penalty: str = "ridge") -> np.ndarray:
 def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float = 0.1) -> np.ndarray:
     r"""Shares of the next looks, for a learner that keeps what it bought.
 
-    Noise in an attribute's moments does harm in proportion to its share of the total variance plus its share of the
-    prediction's variance, :math:`a_i = s_i^2 / \sum_j s_j^2 + w_i^2 s_i^2 / \sum_j w_j^2 s_j^2`. With :math:`n_i` looks
-    at price :math:`c_i`, the sum of :math:`a_i / n_i` is smallest for :math:`n_i \propto \sqrt{a_i / c_i}`. Attributes
-    that were seen often get fewer looks, so that the ``looks`` so far and as many again have these proportions
-    together. Pairs of attributes, which are seen in proportion to the product of both, then follow.
+    Noise in an attribute's moments does harm in proportion to its share of the prediction's variance. Weights that
+    were estimated from few looks are mostly noise, so its share of the total variance counts, too,
+
+    .. math:: a_i = \lambda \frac{s_i^2}{\sum_j s_j^2} + (1 - \lambda) \frac{w_i^2 s_i^2}{\sum_j w_j^2 s_j^2},
+              \qquad \lambda = \frac{d}{d + 4 \bar n},
+
+    after :math:`\bar n` looks per attribute. With :math:`n_i` looks at price :math:`c_i`, the sum of :math:`a_i / n_i`
+    is smallest for :math:`n_i \propto \sqrt{a_i / c_i}`. Attributes that were seen often get fewer looks, so that the
+    ``looks`` so far and as many again have these proportions together. Pairs of attributes, which are seen in
+    proportion to the product of both, then follow.
 
     Parameters
     ----------
@@ -99,7 +105,7 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     weights : array of shape (n_attributes,) or (n_outputs, n_attributes), optional
         :math:`w_i`; without them variances alone count.
     prices, looks : array of shape (n_attributes,), optional
-        :math:`c_i`, and how often each was looked at so far.
+        :math:`c_i`, and how often each was looked at so far; without looks, weights are taken as known.
     floor : float
         Fraction of the looks that is uniform.
 
@@ -107,10 +113,10 @@ def adaptive(variances, weights=None, *, prices=None, looks=None, floor: float =
     --------
     >>> adaptive([4.0, 1.0, 1.0], floor=0.0).round(2).tolist()
     [0.5, 0.25, 0.25]
-    >>> adaptive([1.0, 1.0], [1.0, 0.0], looks=[10, 10], floor=0.0).round(2).tolist()
-    [0.77, 0.23]
+    >>> adaptive([1.0, 1.0], [1.0, 0.0], looks=[1, 1], floor=0.0).round(2).tolist()
+    [0.88, 0.12]
     """
-    harm, prices = _harm(variances, weights), _prices(prices, len(variances))
+    harm, prices = _harm(variances, weights, looks), _prices(prices, len(variances))
     wished = np.sqrt(harm / prices)
     if not wished.any():
         wished = 1.0 / np.sqrt(prices)
@@ -200,7 +206,7 @@ def worthwhile(
     >>> worthwhile([4.0, 4.0, 0.001], budget=1, n_examples=100, floor=0.0).round(2).tolist()
     [0.5, 0.5, 0.0]
     """
-    harm, prices = _harm(variances, weights), _prices(prices, len(variances))
+    harm, prices = _harm(variances, weights, looks), _prices(prices, len(variances))
     if not harm.any() or prices.sum() <= budget:
         return adaptive(variances, weights, prices=prices, looks=looks, floor=floor)
     part = harm / harm.sum()
@@ -224,14 +230,15 @@ def worthwhile(
     return _with_floor(wished / wished.sum(), prices, floor)
 
 
-def _harm(variances, weights) -> np.ndarray:
-    """Each attribute's share of the total variance plus its share of the prediction's variance."""
+def _harm(variances, weights, looks) -> np.ndarray:
+    """Each attribute's share of the prediction's variance, and of the total one as far as weights are mostly noise."""
     variances = np.asarray(variances, np.float64)
-    harm = variances / max(variances.sum(), np.finfo(float).tiny)
-    if weights is not None:
-        used = np.square(weights).reshape(-1, variances.size).sum(axis=0) * variances
-        harm = harm + used / max(used.sum(), np.finfo(float).tiny)
-    return harm
+    shares = variances / max(variances.sum(), np.finfo(float).tiny)
+    used = np.zeros(1) if weights is None else np.square(weights).reshape(-1, variances.size).sum(axis=0) * variances
+    if not used.any():
+        return shares
+    noise = 0.0 if looks is None else variances.size / (variances.size + TRUSTED * np.mean(looks))
+    return noise * shares + (1.0 - noise) * used / used.sum()
 
 
 def _prices(prices, n: int) -> np.ndarray:
