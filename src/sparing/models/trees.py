@@ -17,6 +17,7 @@ BINS = 63  # of a column, or categories; four times as many took 1.4 times as lo
 FIRST = {"max_iter": 50, "learning_rate": 0.15}  # the first fit is a short one: it often shows that trees do not help
 SIDE_BY_SIDE = 1_000_000  # values of rows, including holes, from which fits are made at once, one on each core
 HIDDEN = 20_000  # maximum number of examples that are repeated with some of their cells hidden
+GRID = 2.0**20  # steps per standard deviation to which targets are rounded: gradients have 24 bits
 
 
 def rows_with_holes(cells: Cells) -> np.ndarray:
@@ -37,8 +38,8 @@ class BoostedTrees:
     """Gradient-boosted trees for each output, by scikit-learn's histograms, which allow holes and any units.
 
     Some fits leave out one fold of the examples, by which they can be judged, and one uses all examples; predictions
-    are their average. Gradients are single precision, so targets are divided by powers of two first, which is exact.
-    Fits are made when they are first needed, and are a pure function of the cells.
+    are their average. Targets are standardized and rounded, or else their units would decide between splits of equal
+    gain. Fits are made when they are first needed, and are a pure function of the cells.
 
     Trees fitted to whole rows predict poorly from parts of them. So if more than half of the values were seen, examples
     are repeated with random cells hidden; rows bought on a smaller budget have enough holes. Columns of up to 63
@@ -50,8 +51,9 @@ class BoostedTrees:
         levels = np.zeros(cells.n_attributes, np.int64) if levels is None else levels
         self._categorical = (levels > 0) & (levels <= BINS)
         self._fits: list[Fit] = []
-        self.units = np.zeros(cells.n_attributes, int)
-        self.target_units = np.frexp(np.abs(cells.targets).max(axis=0))[1]
+        self.units, self.target_units = np.zeros(cells.n_attributes, int), np.zeros(cells.n_outputs, int)
+        spreads = cells.targets.std(axis=0)
+        self._means, self._spreads = cells.targets.mean(axis=0), np.where(spreads > 0, spreads, 1.0)
 
     def fit(self, n_fits: int = JUDGED + 1) -> Self:
         """Make at least ``n_fits`` fits, side by side if they take long."""
@@ -87,8 +89,9 @@ class BoostedTrees:
             HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **options)
             for _ in range(cells.n_outputs)
         ]
+        targets = np.round(GRID * (cells.targets - self._means) / self._spreads) / GRID
         with _one_thread():  # with more, threads wait for each other on tables of this size
-            for model, target in zip(models, np.ldexp(cells.targets, -self.target_units).T, strict=True):
+            for model, target in zip(models, targets.T, strict=True):
                 model.fit(rows, target, sample_weight=weights)
         return Fit(columns, models)
 
@@ -104,7 +107,8 @@ class BoostedTrees:
         columns, models = fit
         rows = np.ldexp(X[:, columns], -self.units[columns])
         with _one_thread():
-            return np.ldexp(np.column_stack([model.predict(rows) for model in models]), self.target_units)
+            standardized = np.column_stack([model.predict(rows) for model in models])
+        return np.ldexp(self._means + self._spreads * standardized, self.target_units)
 
     def in_units(self, attributes: np.ndarray, targets: np.ndarray) -> Self:
         """The same trees, for attributes and targets multiplied by these powers of two."""
