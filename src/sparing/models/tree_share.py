@@ -87,7 +87,7 @@ def _share_on_whole_rows(
     is the mean over rows completed by draws. The share is the regression of :math:`y - E[M | x_S]` on
     :math:`E[T - M | x_S]`. The variance of the mean over a few draws is subtracted from the squares. If the slope is b
     with a standard error of s, the share is :math:`b^3 / (b^2 + s^2)`, which minimises the expected squared error of
-    multiples of b.
+    multiples of b. A slope above one counts as one: if a single extreme target decides, it may be 4 with an error of 3.
     """
     products, squares, first = np.zeros(len(ours)), np.zeros(len(ours)), 0
     for fold, (split, fits) in enumerate(zip(judged.parts[:JUDGED], judged.fits, strict=False)):
@@ -100,10 +100,11 @@ def _share_on_whole_rows(
         squares[here] = judged.examples[here] * np.mean(mean**2 - noise, axis=1)
     if products.sum() <= 0 or squares.sum() <= 0:
         return 0.0, np.zeros(len(ours))
-    slope = products.mean() / squares.mean()
+    slope = float(products.mean() / squares.mean())
     blocks = None if judged.blocks is None else judged.blocks[: len(ours)]
     error = standard_error(products - slope * squares, blocks) / squares.mean()
-    share = float(min(slope**3 / (slope**2 + error**2), 1.0))
+    likely = min(slope, 1.0)
+    share = float(likely**3 / (likely**2 + error**2))
     return share, 2.0 * share * products - share**2 * squares
 
 
