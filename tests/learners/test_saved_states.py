@@ -12,7 +12,7 @@ from learner_cases import KEEPING, ONLINE, X, Y, label, make, restored
 from sparing import designs
 from sparing.cells import Cells
 from sparing.learners import AELR, AESVR, PairwiseMoments, TwoPhasedDDAERR
-from sparing.models import summary
+from sparing.models import selection, summary
 
 DATA = Path(__file__).parent / "data"
 
@@ -36,15 +36,25 @@ def test_an_online_learner_goes_on_bit_for_bit(cls):
 
 
 def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
-    """The cells are the same, if new plans follow variances as estimated, in one unit, which those of 0.1.0 did.
+    """The cells are the same, if new plans are made as 0.1.0 made them.
 
-    The model is the same up to the eigenvalue routine of the machine.
+    It took variances as estimated, in one unit, and weights from pairs, which counted as much as variances. The model is
+    the same up to the eigenvalue routine of the machine.
     """
+    adaptive = designs.adaptive
+
+    def as_much(variances, weights=None, **more):
+        if weights is not None:
+            used = weights**2 * variances
+            variances = variances / variances.sum() + used / used.sum()
+        return adaptive(variances, **more)
 
     def one_range(distances, counts):
         return np.full(counts.size, distances.max())
 
+    monkeypatch.setattr(designs, "adaptive", as_much)
     monkeypatch.setattr(designs, "upper_variances", lambda variances, looks: variances)
+    monkeypatch.setattr(selection, "QUICK", 0.0)
     monkeypatch.setattr(summary, "ranges_of", one_range)
     learner, then = continued(PairwiseMoments)
     assert learner.cells == then["then.cells"]

@@ -361,9 +361,12 @@ def test_very_wide_data_is_left_to_factors():
 def test_planning_follows_a_quick_solve(monkeypatch):
     cells = uniform_cells(*planted(60, d=6), 3).in_order()
     summary = summarize(cells)
+    (scout,) = families.full_covariance("ridge", selection.SCOUTING).candidates(cells, summary)
+    np.testing.assert_array_equal(planning_weights(cells, summary), scout.weights)
+    monkeypatch.setattr(selection, "QUICK", 0.0)
     repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
     ridge = USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise)
     np.testing.assert_array_equal(planning_weights(cells, summary), repaired.ridge(ridge))
-    monkeypatch.setattr(selection, "QUICK", 0.0)
+    monkeypatch.setattr(selection, "QUICK_PAIRS", 0.0)
     (small,) = families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)
     np.testing.assert_array_equal(planning_weights(cells, summary), small.weights)

@@ -34,11 +34,11 @@ from sparing.progress import Progress, Stages, unnoticed
 # Thresholds ----------------------------------------------------------------------------------------------------------
 
 AFFORDABLE = 10.0  # estimated seconds of one fit up to which a family competes
-SCOUTING = 15  # EM iterations after which kinds of curves are compared
+SCOUTING = 15  # EM iterations after which kinds of curves are compared, and weights used for plans
 SCOUTS = 2_000  # maximum number of examples on which kinds of curves are compared
-QUICK_CURVES = 0.5  # estimated seconds of one fit to scouts, up to which a kind of curves competes
+QUICK = 0.5  # estimated seconds of so many iterations, up to which a kind of curves competes and plans use them
 CALIBRATED = 10_000_000  # maximum number of values, including holes, of held-out rows for calibration
-QUICK = 1.0  # estimated seconds of a pairwise solve up to which plans use it; otherwise a small factor model
+QUICK_PAIRS = 1.0  # estimated seconds of a pairwise solve up to which other plans use it, else a small factor model
 
 CURVES = (Kind("winsorized", 1), Kind("normal scores", 1), Kind("winsorized", 3), Kind("normal scores", 3))
 
@@ -64,7 +64,7 @@ def affordable_families(cells: Cells, penalty: str = "ridge") -> list[Family]:
 def affordable_curves(cells: Cells, levels: np.ndarray | None = None) -> list[Kind]:
     """The kinds of curves that can be tried on these cells."""
     scout, few = families.full_covariance("ridge"), thinned(cells, SCOUTS)
-    quick = [kind for kind in CURVES if scout.seconds(_curved(kind, few, levels)) <= QUICK_CURVES]
+    quick = [kind for kind in CURVES if scout.seconds(_curved(kind, few, levels)) <= QUICK]
     return [kind for kind in quick if scout.seconds(_curved(kind, cells, levels)) <= AFFORDABLE]
 
 
@@ -118,8 +118,11 @@ def usual_model(
 
 
 def planning_weights(cells: Cells, summary: Summary) -> np.ndarray:
-    """Weights for the next plan, from one quick fit without a choice of the ridge."""
-    if families.pairwise_moments("ridge").seconds(Size.of(cells)) <= QUICK:
+    """Weights for the next plan, from one quick fit without a choice of its setting."""
+    scout, size = families.full_covariance("ridge", SCOUTING), Size.of(cells)
+    if scout.seconds(size) <= QUICK:
+        return scout.candidates(cells, summary)[scout.usual].weights
+    if families.pairwise_moments("ridge").seconds(size) <= QUICK_PAIRS:
         repaired = RepairedCovariance(pair_moments(cells, summary), summary, "looks")
         return repaired.ridge(USUAL_RIDGE * max(-repaired.values[0], 0.01 * repaired.noise))  # only plans use it
     return families.factor("ridge", families.RANKS[:1], families.STOPS[1:2]).candidates(cells, summary)[0].weights
