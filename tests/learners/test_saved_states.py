@@ -38,8 +38,8 @@ def test_an_online_learner_goes_on_bit_for_bit(cls):
 def test_a_keeping_learner_buys_the_same_cells(monkeypatch):
     """The cells are the same, if new plans are made as 0.1.0 made them.
 
-    It took variances as estimated, in one unit, and weights from pairs, which counted as much as variances. The model is
-    the same up to the eigenvalue routine of the machine.
+    It took variances as estimated, in one unit, and weights from pairs, which counted as much as variances. The model
+    is the same up to the eigenvalue routine of the machine.
     """
     adaptive = designs.adaptive
 

@@ -13,6 +13,7 @@ from sparing.models.cross_validation import Split
 from sparing.models.curves import LINES, Kind
 from sparing.models.gaussian import Gaussian
 from sparing.models.selection import affordable_families, select
+from sparing.models.tree_share import likely_share
 
 N = 20_000
 LOADINGS = np.array([[1.0, 0.2], [-0.5, 1.0], [2.0, 0.0], [0.3, 0.7]])
@@ -148,3 +149,13 @@ def test_the_share_of_whole_rows_is_regressed_on_all_held_out_examples():
     cells = uniform_cells(X, y, 3).in_order()
     model = select(cells, affordable_families(cells)[:1], "auto")
     assert model.trees_share > 0.95
+
+
+@pytest.mark.parametrize(
+    ("slope", "error", "share"), [(0.5, 0.0, 0.5), (0.5, 0.5, 0.25), (4.0, 0.0, 1.0), (4.0, 3.0, 0.1)]
+)
+def test_the_share_is_the_slope_reduced_by_its_uncertainty_and_at_most_one(slope, error, share):
+    residuals = np.random.default_rng(0).standard_normal(1000)
+    residuals *= error * np.sqrt(1000) / residuals.std()
+    products = slope + residuals - residuals.mean()
+    assert likely_share(products, np.ones(1000)) == pytest.approx(share)

@@ -35,8 +35,8 @@ def test_rows_have_holes_where_nothing_was_bought():
 def test_predictions_are_scikit_learns_and_a_column_never_seen_is_harmless(seen):
     """Two outputs, and fits without the first, without the second of four folds, and of all: their average predicts.
 
-    Targets are standardized, and rounded to twenty binary places. Where most values were seen, examples are fitted once more with a part of them hidden. The rows to predict are
-    whole, also in the column that was never seen.
+    Targets are standardized, and rounded to twenty binary places. Where most values were seen, examples are fitted once
+    more with a part of them hidden. The rows to predict are whole, also in the column that was never seen.
     """
     rows, cells, targets = holes(seen=seen)
     boosted, fresh = BoostedTrees(cells), np.random.default_rng(1).standard_normal((50, 5))

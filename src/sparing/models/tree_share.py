@@ -85,9 +85,8 @@ def _share_on_whole_rows(
     column as a substitute for all that it is correlated with. With the trees' predictions T for whole rows, and those
     of the model, M, the expectations of both given the seen values are known: M's is its prediction from these, and T's
     is the mean over rows completed by draws. The share is the regression of :math:`y - E[M | x_S]` on
-    :math:`E[T - M | x_S]`. The variance of the mean over a few draws is subtracted from the squares. If the slope is b
-    with a standard error of s, the share is :math:`b^3 / (b^2 + s^2)`, which minimises the expected squared error of
-    multiples of b. A slope above one counts as one: if a single extreme target decides, it may be 4 with an error of 3.
+    :math:`E[T - M | x_S]` (:func:`likely_share`). The variance of the mean over a few draws is subtracted from the
+    squares.
     """
     products, squares, first = np.zeros(len(ours)), np.zeros(len(ours)), 0
     for fold, (split, fits) in enumerate(zip(judged.parts[:JUDGED], judged.fits, strict=False)):
@@ -100,12 +99,21 @@ def _share_on_whole_rows(
         squares[here] = judged.examples[here] * np.mean(mean**2 - noise, axis=1)
     if products.sum() <= 0 or squares.sum() <= 0:
         return 0.0, np.zeros(len(ours))
+    share = likely_share(products, squares, None if judged.blocks is None else judged.blocks[: len(ours)])
+    return share, 2.0 * share * products - share**2 * squares
+
+
+def likely_share(products: np.ndarray, squares: np.ndarray, blocks: np.ndarray | None = None) -> float:
+    r"""The slope of a regression, reduced by its uncertainty, from the products and squares of each example.
+
+    With a slope of b and a standard error of s it is :math:`b^3 / (b^2 + s^2)`, which minimises the expected squared
+    error of multiples of b. A slope above one counts as one: if one extreme target decides, it may be 4 with an error
+    of 3.
+    """
     slope = float(products.mean() / squares.mean())
-    blocks = None if judged.blocks is None else judged.blocks[: len(ours)]
     error = standard_error(products - slope * squares, blocks) / squares.mean()
     likely = min(slope, 1.0)
-    share = float(likely**3 / (likely**2 + error**2))
-    return share, 2.0 * share * products - share**2 * squares
+    return float(likely**3 / (likely**2 + error**2))
 
 
 def _regressed(residuals: np.ndarray, moves: np.ndarray) -> float:
