@@ -16,7 +16,7 @@ from sparing.models.bases import LINES
 from sparing.models.gaussian import FittedModel, Gaussian
 
 # Set on some splits of 20 tables; docs/forecasts.md shows others.
-STEEP, OF_CLASSES = 0.5, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
+STEEP, OF_CLASSES = 0.8, 0.1  # mean exponents of learning curves: of quantities, and of classes, whose noise remains
 TELLING_LOOKS = 50.0  # looks per attribute at which half as much is expected of more looks, but for curves
 GRADES = 20  # a target with at most this many distinct values is a class or a grade
 FARTHEST = 10.0  # multiple of the pilot's looks beyond which no smaller error is forecast
