@@ -19,7 +19,7 @@ LABELS = np.where(Y > 1.0, "high", np.where(Y > 0.0, "middle", "low"))
 MONEY = {"costs": [1.0, 2.0, 0.5, 1.0, 3.0, 0.25], "groups": ["a", "a", None, "b", "b", ""], "total_budget": 1500.0}
 
 CASES = {
-    "auto": (BudgetRidge(budget=4, random_state=1), Y),
+    "auto": (BudgetRidge(budget=5, random_state=1), Y),
     "linear": (BudgetRidge(budget=4, features="linear", random_state=1), Y),
     "additive": (BudgetRidge(budget=4, features="additive", random_state=1), Y),
     "money": (BudgetRidge(budget=7.0, random_state=1, features="linear", **MONEY), Y),

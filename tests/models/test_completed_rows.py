@@ -122,6 +122,19 @@ def test_categories_follow_what_is_correlated_with_them():
     assert np.mean(draws == second[:1000]) == pytest.approx(0.9, abs=0.02)
 
 
+def test_a_category_that_is_too_rare_for_a_function_stays_unknown():
+    """Three categories, of which only one was seen often enough; the other column is completed."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.zeros(200), rng.standard_normal(200)])
+    rows[:4, 0] = [1.0, 1.0, 2.0, 2.0]
+    rows[100:150, 0] = rows[150:, 1] = np.nan
+    levels = np.array([3, 0])
+    split = held_out(rows, levels)
+    assert split.basis.columns[0].values.shape[1] == 0
+    for whole in completed_rows(split, split.summary, Gaussian.of_covariance(np.zeros(1), np.eye(1)), levels):
+        np.testing.assert_array_equal(np.isnan(whole), np.isnan(rows) & [True, False])
+
+
 def test_trees_that_count_information_several_times_have_a_smaller_share_of_whole_rows():
     """Six noisy copies of one factor, two of them seen: each split on a copy stands for all of the factor.
 

@@ -16,7 +16,7 @@ def evidence(
     """The variance of each item, the size of its weight in a quick fit, and the looks at each of its attributes.
 
     Variances are upper bounds, unless second moments are known. Without these, columns that hardly varied are taken to
-    be like the others, except categorical ones without a function, whose weight is zero.
+    be like the others.
     """
     cells = bought.to_learn_from()
     cells = in_moderate_units(cells, units) if (units := extreme_units(cells)).any else cells
@@ -32,6 +32,8 @@ def evidence(
     if basis is not None:  # one purchase of a column serves all its functions
         used = basis.by_column(used, 0.0)
         spread = basis.by_column(spread, designs.upper_variances(np.zeros(bought.n_attributes), counts))
+        if second_moments is None:
+            used = designs.typical_where_unknown(used, spread, np.diff(basis.starts) > 0)
     variances = shop.total(spread if second_moments is None else second_moments)
     sizes = np.sqrt(shop.total(used) / np.maximum(variances, np.finfo(float).tiny))
     return variances, sizes, shop.total(counts) / np.diff(shop.starts)

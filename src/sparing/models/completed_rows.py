@@ -45,7 +45,7 @@ def completed_rows(
         z = given_seen(np.roll(drawn, number, axis=0)[:n])
         values = z if basis is None else basis.inverse(z)
         if basis is not None and levels is not None:
-            for at in np.flatnonzero(levels):
+            for at in np.flatnonzero((levels > 0) & (np.diff(basis.starts) > 0)):
                 functions = expected[:, basis.starts[at] : basis.starts[at + 1]]
                 values[:, at] = drawn_categories(basis.columns[at], functions, rows[:, at], generator)
         yield np.where(holes, values, rows)

@@ -44,7 +44,7 @@ def averaged_with_trees(
     (:func:`_share_on_whole_rows`), for which the ``best`` candidate describes the attributes.
     """
     without = WithTrees(model, ours, np.zeros(ours.shape[1]))
-    if not all(len(split.learnt) for split in parts):
+    if not all(len(split.learnt) for split in parts) or not np.ptp(cells.targets):
         return without
     trees, roots = BoostedTrees(cells, levels), np.sqrt(judged.examples[:, None])
     moves = np.empty((2, 0, cells.n_outputs))

@@ -52,8 +52,9 @@ class BoostedTrees:
         self._categorical = (levels > 0) & (levels <= BINS)
         self._fits: list[Fit] = []
         self.units, self.target_units = np.zeros(cells.n_attributes, int), np.zeros(cells.n_outputs, int)
-        spreads = cells.targets.std(axis=0)
-        self._means, self._spreads = cells.targets.mean(axis=0), np.where(spreads > 0, spreads, 1.0)
+        ends, spreads = (cells.targets.min(axis=0), cells.targets.max(axis=0)), cells.targets.std(axis=0)
+        self._middles, constant = (ends[0] + ends[1]) / 2.0, ends[0] == ends[1]  # exact if the target is constant
+        self._spreads = np.where(constant, 1.0, spreads)
 
     def fit(self, n_fits: int = JUDGED + 1) -> Self:
         """Make at least ``n_fits`` fits, side by side if they take long."""
@@ -89,7 +90,7 @@ class BoostedTrees:
             HistGradientBoostingRegressor(max_bins=BINS, early_stopping=False, random_state=0, **options)
             for _ in range(cells.n_outputs)
         ]
-        targets = np.round(GRID * (cells.targets - self._means) / self._spreads) / GRID
+        targets = np.round(GRID * (cells.targets - self._middles) / self._spreads) / GRID
         with _one_thread():  # with more, threads wait for each other on tables of this size
             for model, target in zip(models, targets.T, strict=True):
                 model.fit(rows, target, sample_weight=weights)
@@ -108,7 +109,7 @@ class BoostedTrees:
         rows = np.ldexp(X[:, columns], -self.units[columns])
         with _one_thread():
             standardized = np.column_stack([model.predict(rows) for model in models])
-        return np.ldexp(self._means + self._spreads * standardized, self.target_units)
+        return np.ldexp(self._middles + self._spreads * standardized, self.target_units)
 
     def in_units(self, attributes: np.ndarray, targets: np.ndarray) -> Self:
         """The same trees, for attributes and targets multiplied by these powers of two."""
